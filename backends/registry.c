@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only file that names backends and targets. The worker links the targets, and the agent links the devices. In a
- * program without a target or device, its weak symbol is NULL: look-ups by name find it and report why it cannot be
- * used.
+ * Lists all backends and targets; no other file names them. The worker links the code of the targets, and the agent
+ * links the code of the devices. In a binary without a target or device, the weak symbol of that target or device is
+ * NULL. A look-up by name still finds its entry, so that the caller can report why it cannot be used.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -18,22 +18,45 @@ extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WE
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
-/* NVIDIA's licence of the toolkit's libraries forbids modification of their machine code, and of the PTX that some of
- * them contain. */
+/*
+ * Name patterns of NVIDIA's libraries that gpubpf must not instrument. NVIDIA's licence of the CUDA toolkit forbids
+ * modification of their machine code and PTX.
+ */
 static const char *const nvidia_closed[] = {
 	"libcublas*",   "libcudnn*",      "libcufft*",       "libcurand*", "libcusolver*", "libcusparse*",
 	"libcutensor*", "libnpp*",        "libnvinfer*",     "libnvjpeg*", "libnvtiff*",   "libcudss*",
 	"libnvcomp*",   "libcustatevec*", "libcutensornet*", NULL,
 };
 
-/* In order of preference for images that several targets accept. */
+enum {
+#define GPUBPF_STAGE(id, name, label, does) id = GPUBPF_STAGE_BIT(id),
+#include "core/model/stages.def"
+};
+
+/*
+ * The stages of every route (core/model/stages.def). Each array element is the set of stages that one job of a worker
+ * runs. All routes keep the same order and omit the stages that they do not need. If the image is OpenCL C source, the
+ * probes come from another target (member `probes` below).
+ */
+enum { PTX, SASS, SPIRV, OPENCL_C, AMDGPU, TEXT, IR };
+static const uint32_t routes[][GPUBPF_MAX_STEPS] = {
+	[PTX] = { INSPECT, LOWER | EMIT | INJECT, FINISH },
+	[SASS] = { INSPECT, LOWER | EMIT, ASSEMBLE, INJECT | CHECK },
+	[SPIRV] = { INSPECT, LOWER | EMIT | INJECT, BUILD },
+	[OPENCL_C] = { QUERY, INSPECT, LOWER | EMIT, INJECT, BUILD },
+	[AMDGPU] = { INSPECT, LOWER | EMIT | INJECT },
+	[TEXT] = { EMIT },
+	[IR] = { LOWER },
+};
+
+/* If several targets accept an image, gpubpf tries them in the order of this table. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx",
 	  .meaning = "NVIDIA PTX text",
+	  .code = "PTX",
 	  .ops = &gpubpf_target_ptx,
+	  .route = routes[PTX],
 	  .output = GPUBPF_IMAGE_PTX,
-	  .emits = true,
-	  .appends_code = true,
 	  .closed = nvidia_closed,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(CALL) |
@@ -45,12 +68,11 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(MEM_CAPTURE) },
 	{ .name = "wrap",
 	  .meaning = "OpenCL C source with wrapper kernels",
+	  .code = "OpenCL C source",
 	  .ops = &gpubpf_target_wrap,
+	  .route = routes[OPENCL_C],
 	  .worker = GPUBPF_WORKER_CLREAD,
-	  .output = GPUBPF_IMAGE_OPENCL_PARTS,
-	  .builds = true,
 	  .has_env_params = true,
-	  .queries = true,
 	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
 	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) |
 		    GPUBPF_SITE_BIT(BLOCK_END),
@@ -62,16 +84,19 @@ static const struct gpubpf_target_info targets[] = {
 			     GPUBPF_SITE_BIT(MEM_CAPTURE) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(CALL) |
 			     GPUBPF_SITE_BIT(CALL_EXIT),
 		     "a GPU's compiler could change the arithmetic next to a probe" },
-	  .never = { { GPUBPF_SITE_BIT(INSN), "OpenCL C source has no opcodes; programs that are SPIR-V have them" } },
+	  .never = { { GPUBPF_SITE_BIT(INSN), "OpenCL C source has no opcodes; SPIR-V programs have them" } },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
-	/* .once: LLVM 22's SPIR-V backend looks up ids of blocks by address, and keeps them after their module is freed */
+	/*
+	 * .once: a worker process uses this target once. LLVM 22's SPIR-V backend keeps the ids of blocks by their
+	 * address, also after it has freed their module.
+	 */
 	{ .name = "spirv",
 	  .meaning = "SPIR-V 1.4",
+	  .code = "SPIR-V",
 	  .ops = &gpubpf_target_spirv,
+	  .route = routes[SPIRV],
 	  .output = GPUBPF_IMAGE_SPIRV,
-	  .emits = true,
 	  .once = true,
-	  .builds = true,
 	  .has_env_params = true,
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
 	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) |
@@ -83,9 +108,10 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_SITE_BIT(CALL_EXIT) | GPUBPF_SITE_BIT(BLOCK_END) },
 	{ .name = "amdgpu",
 	  .meaning = "AMD code object",
+	  .code = "AMDGPU code object",
 	  .ops = &gpubpf_target_amdgpu,
+	  .route = routes[AMDGPU],
 	  .output = GPUBPF_IMAGE_AMDGPU,
-	  .emits = true,
 	  .machine = true,
 	  .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
 	  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(MEM) |
@@ -97,21 +123,23 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT) },
 	{ .name = "clc",
 	  .meaning = "OpenCL C 1.2 text",
+	  .code = "OpenCL C source",
 	  .ops = &gpubpf_target_clc,
+	  .route = routes[TEXT],
 	  .worker = GPUBPF_WORKER_CLREAD,
-	  .output = GPUBPF_IMAGE_OPENCL_C,
-	  .emits = true },
+	  .output = GPUBPF_IMAGE_OPENCL_C },
 	{ .name = "llvm",
-	  .meaning = "LLVM IR before linking, to read",
+	  .meaning = "LLVM IR before linking, for display only",
+	  .code = "LLVM IR",
 	  .ops = &gpubpf_target_llvm,
-	  .output = GPUBPF_IMAGE_LLVM_IR,
-	  .emits = true },
+	  .route = routes[IR],
+	  .output = GPUBPF_IMAGE_LLVM_IR },
 	{ .name = "sass",
 	  .meaning = "NVIDIA machine code",
+	  .code = "machine code",
 	  .ops = &gpubpf_target_sass,
+	  .route = routes[SASS],
 	  .output = GPUBPF_IMAGE_PTX,
-	  .emits = true,
-	  .assembled = true,
 	  .machine = true,
 	  .closed = nvidia_closed,
 	  .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
@@ -121,14 +149,14 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_SITE_BIT(ATOMIC) | GPUBPF_SITE_BIT(BARRIER) | GPUBPF_SITE_BIT(BARRIER_EXIT) |
 		    GPUBPF_SITE_BIT(BRANCH) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(BLOCK_BEGIN) |
 		    GPUBPF_SITE_BIT(BLOCK_END) | GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT),
-	  .never = { { GPUBPF_SITE_BIT(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" } } },
+	  .never = { { GPUBPF_SITE_BIT(MARK), "NVIDIA's assembler drops marks; kernels loaded as PTX have them" } } },
 };
 
 static const struct backend {
 	const char *name;
 	const struct gpubpf_device_ops *device;
 	const char *missing_text;
-	const char *runtime[4]; /* names of the runtime's library; one of them must load */
+	const char *runtime[4]; /* file names of the vendor's runtime library; the backend needs one of them */
 } backends[] = {
 	{ "cuda", &gpubpf_device_cuda, "NVIDIA's driver is not installed (no libcuda.so.1)", { "libcuda.so.1" } },
 	{ "opencl", &gpubpf_device_opencl, "no OpenCL loader is installed (no libOpenCL.so.1)", { "libOpenCL.so.1" } },
@@ -183,25 +211,6 @@ bool gpubpf_target_has_alternative(const char *name)
 	return false;
 }
 
-void gpubpf_targets_check(void)
-{
-	for (size_t t = 0; t < COUNT(targets); t++) {
-		const struct gpubpf_target *ops = targets[t].ops;
-
-		(void)ops; /* unused if asserts are disabled */
-		assert(!targets[t].images == !targets[t].places && !(targets[t].places & targets[t].where.places));
-		for (size_t i = 0; i < COUNT(targets[t].never); i++)
-			assert(!(targets[t].never[i].places & (targets[t].places | targets[t].where.places)));
-		assert(!targets[t].where.places == !targets[t].where.bits &&
-		       !targets[t].where.places == !targets[t].where.why);
-		assert(!ops || ops->validate);
-		assert(!ops || !ops->emit == !targets[t].emits);
-		assert(!ops || !ops->live == !targets[t].machine);
-		assert(!ops || !ops->query == !targets[t].queries);
-		assert(!ops || (!ops->inspect == !targets[t].images && !ops->inject == !targets[t].images));
-	}
-}
-
 /* Checks that the backend has every function that core/device.h does not call optional. */
 static const struct gpubpf_device_ops *checked_device(const struct backend *b)
 {
@@ -249,9 +258,9 @@ const char *gpubpf_device_missing(const char *name)
 	void *runtime = NULL;
 
 	if (!backend)
-		return "no such backend; known are cuda, opencl, hip and level_zero";
+		return "no such backend; use cuda, opencl, hip or level_zero";
 	if (!backend->device)
-		return "this backend is not built into this program";
+		return "this gpubpf was built without this backend";
 	for (size_t i = 0; !runtime && i < COUNT(backend->runtime) && backend->runtime[i]; i++)
 		runtime = dlopen(backend->runtime[i], RTLD_LAZY | RTLD_LOCAL);
 	if (!runtime)

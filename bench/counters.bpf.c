@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* COUNTERS programs (4, 16 or 64) that each count threads at the exit, in a separate map. */
+/*
+ * The macro COUNTERS (4, 16 or 64) is the number of BPF programs that run at the exit of each thread. Each program
+ * counts threads in a separate map.
+ */
 #include <gpubpf/probe.h>
 
 #define COUNT(n) \

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measured CUDA program. It contains nothing of gpubpf.
+ * The measured CUDA program. It does not use gpubpf.
  *
  *   cuda native [LAUNCHES]   the original kernels
- *   cuda hand [LAUNCHES]     vector_add with the work of a probe written by hand, in the fastest form known; also
- *                            barrier waits in reduce, and branches in divergent, march and rows
- *   cuda event [LAUNCHES [MS]]  only vector_add, one launch every MS ms: gives a reader of events time
- *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": total time of a launch
+ *   cuda hand [LAUNCHES]     kernels with the work of a probe written by hand, in the fastest form known: vector_add
+ *                            with many works; reduce with barrier waits; divergent, march and rows with counts of
+ *                            branches
+ *   cuda event [LAUNCHES [MS]]  only vector_add, one launch every MS ms, so that a reader of events keeps up
+ *   cuda stream [LAUNCHES [MS]]  like event, after four launches at intervals of 0.5 s; "period": mean time between
+ *                            launches
  *   cuda flood [LAUNCHES]    only vector_add, one launch after the other
  *   cuda many [LAUNCHES]     vector_add with 2^28 threads
  *   cuda copy [TIMES]        1 GiB from the device to pinned memory
  *
- * Each prints a line: name, nanoseconds of the best and the median launch by CUDA events, total number of threads. The
- * host's clock measures tiny_call, the call that launches `tiny`, and load, the loading of all four kernels.
+ * Each measurement prints a line: its name, the best and the median time of a launch in ns (CUDA events), and the total
+ * number of threads. The lines "tiny_call" (the call that launches `tiny`) and "load" (loading four kernels) are
+ * measured with the host's clock.
  */
 #include <algorithm>
 #include <chrono>
@@ -85,7 +88,7 @@ extern "C" __global__ void reduce(const float *a, float *sums, int n)
 		sums[blockIdx.x] = part[0];
 }
 
-/* Lanes diverge at most of the inner loop's branches. */
+/* Lanes diverge at most branches of the inner loop, because the number of turns differs between lanes. */
 extern "C" __global__ void divergent(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, x = i;
@@ -98,7 +101,10 @@ extern "C" __global__ void divergent(unsigned *out)
 	out[i] = x;
 }
 
-/* The branches of the original kernel; branches_by_hand counts them. */
+/*
+ * The original kernels take their branches through this struct, which counts nothing. Instrumented kernels use the
+ * struct branches_by_hand instead, which counts branches.
+ */
 struct branches {
 	__device__ bool go(bool goes)
 	{
@@ -106,7 +112,7 @@ struct branches {
 	}
 };
 
-/* Distance to the nearest sphere, one of which is in each cell of space, or to the floor. */
+/* Returns the distance to the nearest sphere or to the floor. Each unit cube of space contains one sphere. */
 static __device__ float distance_to(float x, float y, float z)
 {
 	float u = x - rintf(x), v = y - rintf(y), w = z - rintf(z), floor = y + 1.7f;
@@ -115,7 +121,7 @@ static __device__ float distance_to(float x, float y, float z)
 	return fminf(ball * .7f, floor);
 }
 
-/* Follows a ray to an object. The rays of a warp take different numbers of steps, and end in two ways. */
+/* Follow a ray until it hits an object or leaves the scene. The rays of a warp take different numbers of steps. */
 template<typename B> static __device__ float march_ray(unsigned i, B &at)
 {
 	float x = (i & 4095) / 4096.f - .5f, y = (i >> 12) / 4096.f - .5f, way = 0, d;
@@ -140,7 +146,7 @@ extern "C" __global__ void march(float *out)
 	out[i] = march_ray(i, none);
 }
 
-/* Multiplies a row of a sparse matrix, with 0 to 31 values, by a vector. */
+/* Multiply a row of a sparse matrix by a vector. The row has 0 to 31 values. */
 template<typename B> static __device__ float multiply_row(const float *values, const float *vector, unsigned row, B &at)
 {
 	unsigned x = row * 2654435761u, length = x >> 27;
@@ -168,9 +174,13 @@ enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SI
 
 struct memory {
 	char *data;  /* counters, values, rings */
-	char *heads; /* of the rings, 128 bytes per multiprocessor */
-	u64 ring;    /* bytes of one ring, a power of two */
-	u64 *pieces; /* granules of 2 MiB: word n % PIECES has n * 2^32 + the allocation's number */
+	char *heads; /* write positions of the rings, one per multiprocessor, 128 bytes apart */
+	u64 ring;    /* size of each ring in bytes, a power of two */
+	/*
+	 * hash table of granules of 2 MiB: the word at n % PIECES holds n * 2^32 + the number of the allocation that
+	 * contains granule n
+	 */
+	u64 *pieces;
 };
 
 static __device__ unsigned special_smid()
@@ -208,8 +218,9 @@ static __device__ void store16(char *at, u64 a, u64 b)
 }
 
 /*
- * Write 16 bytes per thread to the multiprocessor's ring, after 16 bytes per warp. Either nothing marks their arrival,
- * or a fence orders the records before the header.
+ * Write a 16-byte header per warp to the multiprocessor's ring, followed by a 16-byte record per active thread. If
+ * `wait` is set, a fence makes the records visible before the header. Without the fence, a reader that sees the header
+ * cannot know whether the records have arrived.
  */
 static __device__ void put_event(const struct memory &m, int i, bool wait)
 {
@@ -231,11 +242,12 @@ static __device__ void put_event(const struct memory &m, int i, bool wait)
 		store16(at, position, n);
 }
 
-/* Count the sectors of a warp's access, in its first lane. */
+/* Count the 32-byte sectors of a warp's access. Only the first lane adds. */
 static __device__ void put_sectors(const struct memory &m, const float *at)
 {
 	unsigned lanes = __activemask(), below = (1u << special_laneid()) - 1;
-	u64 sector = (u64)at >> 5; /* in halves: each match of 32 bits takes a fourth of the time of one of 64 bits */
+	/* The match is done in halves, because __match_any_sync() of 64 bits takes four times as long as of 32 bits. */
+	u64 sector = (u64)at >> 5;
 	unsigned same = __match_any_sync(lanes, (unsigned)sector) & __match_any_sync(lanes, (unsigned)(sector >> 32));
 	unsigned first = __ballot_sync(lanes, !(same & below));
 
@@ -244,8 +256,8 @@ static __device__ void put_sectors(const struct memory &m, const float *at)
 }
 
 /*
- * Add an access's bytes to the counters of its allocation. If all lanes access one allocation, the first lane adds for
- * the warp.
+ * Add the bytes of an access to the counters of its allocation. If all active lanes access the same allocation, the
+ * first lane adds for all.
  */
 static __device__ void put_bytes(const struct memory &m, const float *at, bool written)
 {
@@ -286,7 +298,8 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		put_bytes(m, b + i, false);
 		put_bytes(m, c + i, true);
 	}
-	if (W == ACCESSES && i < n) /* once for three accesses: the sum is known at compile time */
+	/* one addition for the three accesses, as their number is a compile-time constant */
+	if (W == ACCESSES && i < n)
 		add(m.data + 128 * special_smid(), 3);
 	if (W == SIZES && i < n) {
 		add(m.data + 128 * special_smid(), 8);
@@ -304,7 +317,7 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		put_event(m, i, W == EVENT_WAITING);
 }
 
-/* The first lane of each warp sums its barrier waits and adds them at the exit. */
+/* The first lane of each warp measures its waits at barriers, and adds their number and time at the exit. */
 extern "C" __global__ void reduce_by_hand(const float *a, float *sums, int n, memory m)
 {
 	__shared__ float part[256];
@@ -334,7 +347,7 @@ extern "C" __global__ void reduce_by_hand(const float *a, float *sums, int n, me
 	}
 }
 
-/* Do the active lanes diverge at the branch? */
+/* Returns 1 if the active lanes take different directions at the branch, otherwise 0. */
 static __device__ unsigned parts(bool goes)
 {
 	unsigned active = __activemask(), lanes = __ballot_sync(active, goes);
@@ -408,7 +421,7 @@ static void print(const char *name, std::vector<double> ns, u64 threads)
 	fflush(stdout);
 }
 
-/* The first launch is not measured: it builds the twin. */
+/* Measure launches. The first launch is not measured, because gpubpf builds the twin during this launch. */
 template<typename F> static void measure(const char *name, int launches, u64 threads, int period_ms, F launch)
 {
 	auto next = std::chrono::steady_clock::now();
@@ -427,7 +440,7 @@ template<typename F> static void measure(const char *name, int launches, u64 thr
 		check(cudaEventElapsedTime(&ms, start, stop));
 		if (i)
 			ns.push_back(ms * 1e6);
-		if (!i) /* the launch may have taken longer than a period */
+		if (!i) /* count periods from here, because the first launch may take longer than one period */
 			next = std::chrono::steady_clock::now();
 		std::this_thread::sleep_until(next += std::chrono::milliseconds(period_ms));
 	}
@@ -489,7 +502,7 @@ static void measure_tiny(int launches)
 	print("tiny_call", calls, TINY);
 }
 
-/* Kernels are loaded at their first use. */
+/* Measure the loading of four kernels. CUDA loads a kernel at its first use, here cudaFuncGetAttributes(). */
 static void measure_load()
 {
 	const void *kernels[] = { (void *)vector_add, (void *)sgemm, (void *)reduce, (void *)tiny };
@@ -527,7 +540,7 @@ template<work W> static void measure_by_hand(const char *name, int launches, con
 	});
 }
 
-/* Write the words for the granules of the three arrays, which begin at granules. */
+/* Fill m.pieces for the granules of the three arrays. Each array begins at the start of a granule. */
 static void number_pieces(const memory &m)
 {
 	const float *arrays[] = { a, b, c };
@@ -610,6 +623,6 @@ int main(int argc, char **argv)
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else
 		native(launches);
-	check(cudaDeviceSynchronize()); /* readers may read the results after this */
+	check(cudaDeviceSynchronize()); /* the program that reads the output may read results after this call */
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dump OBJECT GPUBPF [OPTION]: fills the hash `table` of an object (dump.bpf.c), and lets the tool dump it, with -j or
- * --csv for example. Prints the number of entries, and wall-clock and processor time in ms.
+ * dump OBJECT GPUBPF [OPTION]: measures `gpubpf map dump`. It fills the hash map `table` of an object (dump.bpf.c).
+ * Then it runs the tool GPUBPF to dump the map, for example with OPTION -j or --csv. It prints the number of entries,
+ * the wall-clock time and the processor times in ms.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program for bench/live. One thread of a running kernel answers each word of the host with the word's age and the
- * time of the answer. Both sides use the same clock.
+ * The BPF program for bench/live. The host writes a time stamp ("word") to a map. One thread of a running GPU kernel
+ * answers each word with the word's age and the time of the answer. Host and GPU use the same clock.
  */
 #include <gpubpf/probe.h>
 

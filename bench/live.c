@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live OBJECT WHERE KERNEL STOP COMMAND [ARG]...: measures latencies between the host and a running kernel.
+ * live OBJECT WHERE KERNEL STOP COMMAND [ARG]...: measures latencies between the host and a running GPU kernel.
  *
- * It runs the programs of an object (live.bpf.c) in a kernel of COMMAND that runs permanently and accesses memory. The
- * maps are placed in WHERE memory. It sends many words and measures three times: the way to the kernel, the way of the
- * answers back, and both. It prints their minimum, median and 99th percentile in us. COMMAND must end when its standard
- * input ends, or when the file STOP exists.
+ * The program attaches an object (live.bpf.c) to a GPU kernel of COMMAND. This kernel must run permanently and access
+ * memory. WHERE is the kind of memory for the maps. The host sends many words (time stamps), and the kernel answers
+ * each. The output has three lines: the latency from host to kernel, from kernel to host, and of the round trip. Each
+ * line has the minimum, median and 99th percentile in us. COMMAND must end when its standard input ends, or when the
+ * file STOP exists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include <gpubpf/gpubpf.h>
 
 #define WORDS 2000
-#define TIMEOUT_NS 60e9 /* nanoseconds to wait for the first answer, and between two answers */
+#define TIMEOUT_NS 60e9 /* maximum time without an answer, in ns */
 
 extern char **environ;
 
@@ -80,8 +81,8 @@ static void print(const char *what, double *ns, unsigned int n)
 }
 
 /*
- * Send one word and wait for its answer. Returns 0 when the answer has arrived. Before the first answer, the session
- * must be served.
+ * Send one word and wait for its answer. Stores the three latencies in ns[]. Until the first answer arrives, the loop
+ * also serves the session (gpubpf_session__poll()). Returns 0, or -ETIMEDOUT or -EIO.
  */
 static int send_word(struct gpubpf_session *s, const struct gpubpf_map *said, const struct gpubpf_map *answer,
 		     bool first, double ns[3])
@@ -110,10 +111,7 @@ static void print_note(void *ctx, const char *text)
 	fprintf(stderr, "live: %s\n", text);
 }
 
-/*
- * Print why the first kernel with a reason was not probed. Programs also have kernels that no probe matches, so not
- * every kernel has a reason.
- */
+/* Print why no kernel answered: the reason of the first GPU kernel that has one, else `err`. Returns 1. */
 static int report_no_answer(struct gpubpf_session *s, int err)
 {
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };

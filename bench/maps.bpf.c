@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs of bench/maps, one per object. Each thread does one operation at its exit, with one of KEYS keys:
+ * The BPF programs of bench/maps, one per object. Each thread does one map operation at its exit. The key is one of
+ * KEYS keys.
  *
- *   -DADD        Adds to the value of its key, which the first thread inserts.
- *   -DLOOKUP     Looks up its key, and reads the value.
- *   -DLRU        Like ADD, in an LRU table with room for all keys.
- *   -DLRU_FULL   The same, with room for a quarter of the keys.
+ *   -DADD        Adds to the value of the thread's key. The first thread with a key inserts the key.
+ *   -DLOOKUP     Looks up the thread's key, and reads the value.
+ *   -DLRU        Like ADD, in an LRU hash table that is large enough for all keys.
+ *   -DLRU_FULL   Like LRU, but the table is large enough only for a quarter of the keys.
  *   -DHOT        Like ADD, with 256 keys.
- *   -DQUEUE      Pushes a value into a queue and pops one. -DSTACK: a stack.
- *   -DREADS      Like ADD, and sets an element of an array of 1 MiB: for bench/reads.
+ *   -DQUEUE      Pushes a value to a queue and pops one. -DSTACK: the same with a stack.
+ *   -DREADS      Like ADD, and also sets an element of an array of 1 MiB, for bench/reads.
  *   -DNOTHING    Does nothing.
  */
 #include <gpubpf/probe.h>
@@ -59,7 +60,7 @@ int probe(struct gpubpf_ctx *ctx)
 #ifdef HOT
 	key = ctx->thread_idx[0] & (KEYS - 1);
 #else
-	key = key * 2654435761u >> 12; /* neighbouring threads have distant keys */
+	key = key * 2654435761u >> 12; /* a multiplicative hash gives neighbouring threads distant keys */
 #endif
 	value = bpf_map_lookup_elem(&table, &key);
 	if (!value) {

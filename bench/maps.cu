@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that bench/maps measures. It contains nothing of gpubpf.
+ * The CUDA program that bench/maps measures. It does not use gpubpf.
  *
  *   maps native [LAUNCHES [LOG2]]   vector_add with 2^LOG2 threads
  *   maps hand [LAUNCHES [LOG2]]     the same with the work of bench/maps.bpf.c written by hand, in the fastest form
@@ -40,7 +40,7 @@ extern "C" __global__ void vector_add(const float *a, const float *b, float *c, 
 /* ---- hand-written operations ---- */
 
 struct slot {
-	u32 key, used; /* key + 1; 0: free. In LRU tables, used: recently used */
+	u32 key, used; /* key: the key + 1, or 0 for a free slot. used: the slot was recently used (LRU tables only). */
 	u64 count;
 };
 
@@ -50,10 +50,10 @@ struct cell {
 
 struct tables {
 	slot *slots;
-	u64 *counts;         /* of hot keys, 256 per multiprocessor */
-	u32 *hot;            /* their keys, in twice as many slots */
+	u64 *counts;         /* counts of hot keys: 2 * HOT slots for each multiprocessor */
+	u32 *hot;            /* keys of the slots in `counts`: 2 * HOT slots */
 	cell *cells;
-	u64 *tickets;        /* push and pop tickets, a line each */
+	u64 *tickets;        /* next push ticket and next pop ticket, in separate cache lines */
 	u32 *failed;
 };
 
@@ -83,7 +83,10 @@ static __device__ slot *found(slot *slots, u32 key)
 	}
 }
 
-/* Eight ways per set. A new key replaces a free way, or one that was not used since the last insertion. */
+/*
+ * Find or insert the key in an LRU table with eight ways per set. A new key replaces a free way, or a way that is not
+ * marked as used. If all ways of the set are marked, all marks are removed first.
+ */
 static __device__ slot *found_lru(slot *slots, u32 key)
 {
 	slot *set = slots + (mixed(key) & (KEYS / WAYS - 1)) * WAYS;
@@ -126,7 +129,10 @@ static __device__ u64 *found_hot(const tables &t, u32 key)
 	}
 }
 
-/* A ticket for each active lane; wait_for() waits for its turn at the cell. */
+/*
+ * Returns a ticket for each active lane. A ticket selects a cell of the queue, and wait_for() waits until it is the
+ * ticket's turn there.
+ */
 static __device__ u64 ticket(u64 *next)
 {
 	u32 lanes = __activemask(), lane, first = __ffs(lanes) - 1;
@@ -187,7 +193,10 @@ template<work W> __global__ void by_hand(const float *a, const float *b, float *
 
 /* ---- measurement ---- */
 
-/* The first launch is not measured: it builds the twin, and fills tables. */
+/*
+ * Measure launches. The first launch is not measured, because gpubpf builds the twin and the kernel fills the tables
+ * during this launch.
+ */
 template<typename F> static double measure(const char *name, int launches, u64 threads, F launch)
 {
 	std::vector<double> ns;

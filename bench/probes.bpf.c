@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measured probes, one per object, which these macros select:
+ * The measured BPF programs, one per object. Macros select them:
  *
  *   -DEMPTY      Does nothing.
  *   -DCOUNTER    Counts threads.
  *   -DHISTOGRAM  Counts threads by their index in the block.
- *   -DVALUE      Stores the time in a value per thread.
+ *   -DVALUE      Stores the time in a per-thread map.
  *   -DCLOCK      Stores the times of entry and exit of each warp.
  *   -DEVENT      Outputs a record per thread.
- *   -DEVENTS     The same into a ring that holds 2^27 records.
+ *   -DEVENTS     Like EVENT, into a ring buffer for 2^27 records.
  *   -DLOOKUP     Looks up and reads one of 4096 values.
  *   -DACCESSES   Counts accesses of global memory.
- *   -DSIZES      Sums their bytes, reads and writes separately.
+ *   -DSIZES      Adds up the bytes of these accesses, separately for reads and writes.
  *   -DSECTORS    Counts the 32-byte sectors of each access of a warp.
- *   -DBLOCKS     Stores begin and end of each block.
- *   -DWAITS      Sums barrier waits of the first lanes of warps.
- *   -DBRANCHES   Counts conditional branches, and those at which lanes diverge.
+ *   -DBLOCKS     Stores the times of begin and end of each block.
+ *   -DWAITS      Adds up the barrier waits of the first lane of each warp.
+ *   -DBRANCHES   Counts conditional branches, and the branches at which lanes diverge.
  */
 #include <gpubpf/probe.h>
 
@@ -34,7 +34,7 @@ struct times {
 };
 GPUBPF_ARRAY(warps, struct times, 1 << 21);
 
-/* returns the warp's element for one lane of each warp; NULL for the other lanes */
+/* Returns the element of the warp if this lane is the warp's first lane, otherwise NULL. */
 static __always_inline struct times *times_of_warp(struct gpubpf_ctx *ctx)
 {
 	__u32 warp = (__u32)ctx->global_id[0] / 32; /* the measured kernel has one dimension */
@@ -95,7 +95,7 @@ struct waited {
 GPUBPF_ARRAY(waited, struct waited, 1);
 GPUBPF_ARRAY(began, __u64, 1 << 20);
 
-/* returns the warp's element for one lane of each warp; NULL for the other lanes */
+/* Returns the element of the warp if this lane is the warp's first lane, otherwise NULL. */
 static __always_inline __u64 *began_of_warp(struct gpubpf_ctx *ctx)
 {
 	__u32 warp = gpubpf_block_linear(ctx) * (__u32)(gpubpf_block_threads(ctx) / 32) + bpf_get_warp_id();
@@ -150,7 +150,7 @@ int probe(struct gpubpf_ctx *ctx)
 #elif defined(LOOKUP)
 	__u64 *value = bpf_map_lookup_elem(&table, &(__u32){ ctx->global_id[0] & 4095 });
 
-	if (value && *value) /* never true: the condition only forces the read */
+	if (value && *value) /* never true; the condition prevents the compiler from removing the read */
 		gpubpf_add(&found, 0, 1);
 #elif defined(CLOCK)
 	struct times *t = times_of_warp(ctx);
@@ -165,7 +165,7 @@ int probe(struct gpubpf_ctx *ctx)
 	__u64 self = 1ull << (bpf_get_lane_id() & 63), below = self - 1;
 	__u64 first = bpf_warp_ballot(!(bpf_warp_match(ctx->mem.addr >> 5) & below));
 
-	if (!(first & below)) /* if this lane is the first active one that accesses its 32-byte sector */
+	if (!(first & below)) /* this lane is the first active lane of the warp */
 		gpubpf_add(&counts, __builtin_popcountll(first) & 63, 1);
 #elif defined(BLOCKS)
 	__u32 block = gpubpf_block_linear(ctx);

@@ -2,10 +2,11 @@
 /*
  * reads OBJECT GPUBPF COMMAND [ARG]...: measures reads of maps on the host.
  *
- * It runs COMMAND with the programs of an object (maps.bpf.c with -DREADS). When COMMAND has ended and its maps are
- * mirrored, it prints three times. The first is the ns of a library look-up of an element of `array`, and the second
- * the us of one batch look-up of the whole array, 1 MiB. The third is the ms of `gpubpf map dump` of `table`, with the
- * number of entries.
+ * The program runs COMMAND with the BPF programs of an object (maps.bpf.c with -DREADS). When COMMAND has ended and the
+ * maps are in the mirror, it prints three times:
+ *   A look-up of one element of `array` with the library, in ns.
+ *   One batch look-up of all of `array`, which has 1 MiB, in us.
+ *   The command `gpubpf map dump` of `table`, in ms, with the number of entries.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +53,10 @@ static int look_up(const struct gpubpf_map *map)
 	return err || !sum;
 }
 
-/* Return the minimum time of SNAPSHOTS batch look-ups of the whole map, in us. */
+/*
+ * Measure batch look-ups of the entire map, and print the minimum time of SNAPSHOTS look-ups in us. Returns 0 on
+ * success.
+ */
 static int snapshot(const struct gpubpf_map *map)
 {
 	unsigned int n = gpubpf_map__max_entries(map);

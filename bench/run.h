@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs an application under a session of this process, which meanwhile mirrors the application's maps and records. */
+/*
+ * Runs an application under a session of this process. While the application runs, the session copies its maps and
+ * records.
+ */
 #ifndef GPUBPF_BENCH_RUN_H
 #define GPUBPF_BENCH_RUN_H
 
@@ -9,7 +12,7 @@
 
 #include <gpubpf/gpubpf.h>
 
-/* Run the command until it has ended, without its output. Returns its wait(2) status. */
+/* Run the command with its standard output discarded, until it ends. Returns its wait(2) status. */
 static inline int run_silently(struct gpubpf_session *s, char **command, char **env)
 {
 	pid_t pid = fork();

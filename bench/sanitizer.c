@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counter at each exit with NVIDIA's Sanitizer patching API instead of gpubpf. The driver loads this library into
- * the measured program (CUDA_INJECTION64_PATH). The variable $BENCH_SANITIZER selects the work. "subscriber" patches
- * nothing, "nothing" calls an empty callback, "counter" counts. The variable $BENCH_SANITIZER_PATCH names the compiled
- * sanitizer_patch.cu. At the end of the program it prints the number of threads that exited. `bench/gpu --sanitizer`
- * builds it.
+ * Counts thread exits with NVIDIA's Sanitizer patching API, for a comparison with gpubpf. The driver loads this library
+ * into the measured program (CUDA_INJECTION64_PATH).
+ *
+ * The variable $BENCH_SANITIZER selects the work. "subscriber" patches no code. "nothing" inserts calls of an empty
+ * callback. "counter" inserts calls of a counter. $BENCH_SANITIZER_PATCH is the path of the compiled
+ * sanitizer_patch.cu. When the measured program ends, the library prints the number of threads that exited. `bench/gpu
+ * --sanitizer` builds it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +14,14 @@
 
 #include <sanitizer.h>
 
-#define COUNTS (256 * 16) /* number of words in the array of counters: one cache line of 16 per multiprocessor, as in
-			   * sanitizer_patch.cu */
+#define COUNTS (256 * 16) /*
+ * number of 64-bit words in the array of counters; each of 256 multiprocessors has a cache line of 16 words, as in
+ * sanitizer_patch.cu
+ */
 
 static unsigned long long copied[COUNTS];
 static void *counts;
-static CUcontext added; /* the context to which the patches were added */
+static CUcontext added; /* the CUDA context to which the patches were added */
 
 static void check(SanitizerResult result, const char *what)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The callbacks of bench/sanitizer.c at thread exits: the counter of bench/probes.bpf.c, with one copy per
- * multiprocessor. One lane of each converged group adds for the group.
+ * The callbacks that bench/sanitizer.c inserts at thread exits. They do the same work as the counter of
+ * bench/probes.bpf.c, with a separate count for each multiprocessor. One lane of each converged group adds for the
+ * group.
  */
 #include <cstdint>
 

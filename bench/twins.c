@@ -2,10 +2,12 @@
 /*
  * twins TARGET IMAGE RUNS OBJECT: measures how long it takes to build a twin.
  *
- * The twin is of the first kernel of a file, with the programs of OBJECT at all places of their kinds that the target
- * lists. It prints "PLACES MS MS". The first time includes the start of the worker, which reads the image. The second
- * time is the minimum of RUNS later builds, which include the lowering of programs. Builds that validate twins append
- * "validated". If programs go through an assembler, its time is not included; "assembled MS", the minimum, follows.
+ * The twin is built for the first GPU kernel of the file IMAGE. The BPF programs of OBJECT are inserted at all places
+ * of their kinds that the target lists. The output is "PLACES FIRST MIN". FIRST is the time of the first build in ms;
+ * it includes the start of the worker, which reads the image. MIN is the minimum time of RUNS later builds in ms; each
+ * of them lowers the programs again. The output continues with "validated" if builds validate twins. If the target
+ * needs an assembler, the output ends with "assembled MS", the assembler's minimum time, which the other times do not
+ * include.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +85,10 @@ static int load(const char *object, struct gpubpf_loaded **loaded, struct gpubpf
 	return err;
 }
 
-/* Create a site for each kind of program that the target supports, at all such places in the kernel's own code. */
+/*
+ * Create a site for each kind of program that the target supports. Insert the site at all places of this kind in the
+ * kernel's own code.
+ */
 static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, const struct gpubpf_kernel_info *kernel,
 		const struct gpubpf_device_caps *caps, const struct gpubpf_target_info *target)
 {
@@ -114,7 +119,7 @@ static int fill(struct gpubpf_lower_job *job, struct gpubpf_site_desc *sites, co
 }
 
 struct build_time {
-	double made, assembled; /* milliseconds; assembled is 0 if no assembler ran */
+	double made, assembled; /* times in ms; `assembled` is 0 if no assembler ran */
 };
 
 /* Assemble the job's programs to machine code. */
@@ -151,7 +156,8 @@ static int make(const struct target *t, const struct gpubpf_image *image, const 
 	double from;
 
 	*build_time = (struct build_time){ 0 };
-	if (target->assembled && assemble(reader, assembler, target, job, &opts, &code, build_time))
+	if (gpubpf_target_has_stage(target, GPUBPF_STAGE_ASSEMBLE) &&
+	    assemble(reader, assembler, target, job, &opts, &code, build_time))
 		return 1;
 	from = now_ms();
 	if (gpubpf_worker_inject(reader, t->name, image, job, &opts, &twin, &diag) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs of bench/values. TABLE is a hash or an array with values of VALUE bytes. With -DLOOKUP each thread looks
- * up a value and adds to its first and last word. With -DUPDATE it writes a whole value from another map. With -DEMPTY
- * it does nothing.
+ * The BPF programs of bench/values. The map `table` is a hash or an array with values of VALUE bytes. With -DLOOKUP
+ * each thread looks up a value and adds to its first and last word. With -DUPDATE each thread writes an entire value
+ * from another map. With -DEMPTY the program does nothing.
  */
 #include <gpubpf/probe.h>
 

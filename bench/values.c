@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * values OBJECT OPERATIONS COMMAND [ARG]...: fills the map `table` of an object. Prints the processor time, in ns, of a
- * look-up and of an update by the library, and whether the program ran in the kernels of COMMAND. COMMAND prints its
- * own times.
+ * values OBJECT OPERATIONS COMMAND [ARG]...: measures maps with large values. It fills the map `table` of an object,
+ * and prints the processor time in ns of a look-up and of an update with the library. It also prints whether the BPF
+ * program ran in the GPU kernels of COMMAND. COMMAND prints its own times.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measured program: an ordinary OpenCL application that contains nothing of gpubpf.
+ * The measured application: an ordinary OpenCL program that contains nothing of gpubpf.
  *
  *   workload VARIANT WORK-ITEMS LAUNCHES
  *
- * VARIANT is the kernel. `native` is a vector addition. `counter`, `histogram` and `event` are the same with the work
- * of a probe written by hand. `busy` computes for a long time, $BENCH_BUSY (16) turns of a loop. `enqueue` only times
- * clEnqueueNDRangeKernel, of an empty kernel. The program prints, in ns, the median time of a launch and the median
- * processor time of a launch, for all threads of the process. It also prints a check of the kernel's results and
- * counts.
+ * VARIANT is the name of the GPU kernel. `native` is a vector addition. `counter`, `histogram` and `event` also do the
+ * work of a probe, written by hand. `busy` computes for a long time: $BENCH_BUSY turns of a loop (default 16).
+ * `enqueue` measures only the call of clEnqueueNDRangeKernel, for an empty kernel.
+ *
+ * The output is the median time of a launch and the median processor time of a launch, in ns. The processor time
+ * includes all threads of the process. The output continues with a check sum of the kernel's results, the count of the
+ * hand-written probe, and the number of work-items of all launches.
  */
 #include <CL/cl.h>
 #include <stdint.h>
@@ -18,7 +20,7 @@
 #include <time.h>
 
 #define GROUP 256
-#define EVENTS (1u << 22) /* number of records in the hand-written event ring: 64 MiB, like the probe's ring */
+#define EVENTS (1u << 22) /* number of records in the hand-written event ring, which has 64 MiB */
 
 static const char source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
@@ -79,8 +81,8 @@ static uint64_t median(uint64_t *times, unsigned n)
 }
 
 /*
- * Return the median time of `launches` launches, each followed by a wait, and the median of their processor times, in
- * ns. With call_only, the time is that of the call without the wait.
+ * Measure `launches` launches, each followed by a wait. Returns the median time in ns, and stores the median processor
+ * time in *cpu. With call_only, the time is that of the call, without the wait.
  */
 static uint64_t measure(cl_command_queue queue, cl_kernel kernel, size_t items, unsigned launches, int call_only,
 			uint64_t *cpu)

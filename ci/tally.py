@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sum the TAP output of all tests of a meson run: tally.py [OPTIONS] BUILD NAME... (meson test's arguments).
 
-Prints each failed check with the output of its test, each skipped one with its reason, and last
+Prints each failed check with the output of its test, and each skipped check with its reason. The last line is
 `N passed, N failed, N skipped`. A test that died, timed out or printed no check counts as one failure.
 
-A test that fails once has failed. Up to RERUN failed tests are run once more, alone, to classify the failure. A test
-that then passes is UNSTABLE, and one that fails again is FAILED. Both count, and the last lines name them, with the command that repeats
-each test and the path of its log.
+A test that fails once counts as failed. Up to RERUN failed tests are run once more, alone, to classify the failure. A test
+that passes in the second run is UNSTABLE; a test that fails again is FAILED. The last lines name both kinds, with the
+command that repeats each test and the path of its log.
 
     --repeat=COMMAND     the command that repeats a test, before its name; the default is meson
-    --durations=FILE     write how long each test took that passed (ci/select-tests reads it)
+    --durations=FILE     write how long each passed test took (ci/select-tests reads the file)
 """
 import json
 import os
@@ -23,7 +23,8 @@ import sys
 
 CHECK = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s+#\s*(skip|todo)\b\S*\s*(.*))?$", re.IGNORECASE)
 RERUN = 3
-CHANGED, SECONDS = 2, 5  # a duration is written anew if it changed by this factor, and by this much
+# write_durations() replaces a duration that changed by more than this factor and by more than this number of seconds
+CHANGED, SECONDS = 2, 5
 ALL_SKIPPED = re.compile(r"^1\.\.0\s*#\s*skip\S*\s*(.*)$", re.IGNORECASE)
 
 
@@ -51,12 +52,12 @@ def tally(test):
 
 
 def run(build, arguments, log):
-    """Run meson test. Its exit status, the tests of its log, and its output."""
-    # tests wait a good part of their time: for tools that do not answer, for other processes
+    """Run meson test. Return its exit status, the tests of its log, and its output."""
+    # more tests than CPUs run at once, because many tests only wait for timeouts or for other processes
     threads = (os.cpu_count() or 1) * 3 // 2 + 1
     command = ["meson", "test", "-C", build, "--no-rebuild", "--num-processes", str(threads), "--logbase", log, *arguments]
     path = pathlib.Path(build, "meson-logs", log + ".json")
-    path.unlink(missing_ok=True)  # where no test is run meson leaves that of an earlier run
+    path.unlink(missing_ok=True)  # meson does not overwrite the log of an earlier run if no test matches
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     try:
         with open(path, encoding="utf-8", errors="replace") as f:
@@ -80,7 +81,7 @@ def passes_alone(build, test):
 
 
 def write_log(folder, test):
-    """Write all that a failed test printed. The path of the file."""
+    """Write the command, output and result of a failed test to a file. Return the path of the file."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (re.sub(r"[^\w.-]", "_", name_of(test)) + ".log")
     command = " ".join(shlex.quote(part) for part in test.get("command", []))
@@ -90,7 +91,7 @@ def write_log(folder, test):
 
 
 def write_durations(path, build, tests):
-    """Write the seconds of each test that passed; tests that the build lacks go, small changes stay unwritten."""
+    """Update the durations of the tests that passed. Drop tests that the build does not contain; ignore small changes."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     known = {name: float(seconds) for name, seconds in (line.split("\t") for line in lines if line and not line.startswith("#"))}
     for test in tests:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the user's ptxas, which compiles twins in PTX instead of the driver: $GPUBPF_PTXAS, else ptxas of PATH or of
- * the CUDA toolkit.
+ * Finds the user's ptxas, which compiles PTX twins; without ptxas the CUDA driver compiles them. $GPUBPF_PTXAS takes
+ * precedence over PATH. PATH takes precedence over the CUDA toolkit.
  */
 #include "cli.h"
 
@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "core/wire/reach.h"
-#include "core/worker/spawn.h"
 
 #define NAME "ptxas"
 #define TOOLKIT "/usr/local/cuda/bin"
 
-/* Finds the file. Relative folders of PATH are ignored, because a program in the current folder is not trusted. */
+/*
+ * Store the path of ptxas in `file`. Relative folders of PATH are ignored: an executable in the current folder is not
+ * trusted.
+ */
 static bool find_ptxas(char file[PATH_MAX])
 {
 	const char *requested = cli_env_assembler();
@@ -26,7 +28,8 @@ static bool find_ptxas(char file[PATH_MAX])
 		return (gpubpf_reach_find(NAME, cli_env_path(), file) && file[0] == '/') ||
 		       gpubpf_reach_find(NAME, TOOLKIT, file);
 	if (requested[0] && (requested[0] != '/' || access(requested, X_OK) < 0))
-		cli_note("GPUBPF_PTXAS %s: not the absolute path of an executable; the driver compiles twins instead",
+		cli_note("GPUBPF_PTXAS %s: not the absolute path of an executable; the CUDA driver compiles twins "
+			 "instead",
 			 requested);
 	else if (requested[0])
 		return snprintf(file, PATH_MAX, "%s", requested) < PATH_MAX;
@@ -35,10 +38,7 @@ static bool find_ptxas(char file[PATH_MAX])
 
 char *cli_assembler(void)
 {
-	char file[PATH_MAX], which[PATH_MAX + 64], *both;
+	char file[PATH_MAX];
 
-	if (!find_ptxas(file) || access(file, X_OK) < 0 || strchr(file, '\n'))
-		return NULL;
-	gpubpf_worker_identity(file, which, sizeof(which));
-	return asprintf(&both, "%s\n%s", file, which) < 0 ? NULL : both;
+	return find_ptxas(file) && access(file, X_OK) == 0 ? strdup(file) : NULL;
 }

@@ -7,21 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/model/utf8.h"
+#include "core/model/text/utf8.h"
 #include "core/wire/files/write_all.h"
 
 struct cleaned {
 	int fd;
-	char pending[4]; /* the first bytes of a character whose other bytes have not been written yet */
+	char pending[4]; /* the first bytes of a UTF-8 character whose remaining bytes have not been written yet */
 	size_t npending;
 };
 
-static bool missing[STDERR_FILENO + 1]; /* by descriptor: it was closed when gpubpf started */
+static bool missing[STDERR_FILENO + 1]; /* missing[fd]: standard descriptor fd was closed when gpubpf started */
 static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
 
 /*
- * Sanitise one character of `in` into `out` of at least 9 bytes. Returns the bytes consumed, or 0 if the character is
- * incomplete.
+ * Sanitise one character of `in` into `out`, which must have room for 9 bytes. Store the number of bytes written in
+ * *made. Returns the number of bytes consumed, or 0 if the character is incomplete.
  */
 static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 {
@@ -39,7 +39,7 @@ static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 	return n ? n : 1;
 }
 
-/* Return the number of leading bytes that need no change. */
+/* Return the number of leading bytes that are printable ASCII, newlines or tabs, and so need no change. */
 static size_t count_printable(const char *in, size_t size)
 {
 	size_t n = 0;
@@ -75,7 +75,8 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 	}
 	free(in);
 	free(out);
-	return written ? (ssize_t)size : 0; /* 0: the error is in errno */
+	/* fopencookie(3): a write function returns 0 on error, with the reason in errno */
+	return written ? (ssize_t)size : 0;
 }
 
 static int clean_close(void *cookie)
@@ -108,14 +109,15 @@ static void clean(FILE **stream, struct cleaned *c, int mode)
 	FILE *cleaned = fopencookie(c, "w", functions);
 
 	if (!cleaned)
-		return; /* out of memory: the process cannot do anything useful */
+		return; /* out of memory: the stream stays unsanitised */
 	setvbuf(cleaned, NULL, mode, BUFSIZ);
 	*stream = cleaned;
 }
 
 /*
- * Open /dev/null on closed standard descriptors. Otherwise the next descriptors that gpubpf opens, of memory or
- * sockets, would get their numbers and receive its output. Reads and writes still fail.
+ * Open /dev/null on the standard descriptors that are closed. Otherwise the next file or socket that gpubpf opens would
+ * get the number of standard output and receive gpubpf's output. Reads of standard input and writes to the other two
+ * still fail, because /dev/null is opened for the opposite direction.
  */
 static void fill_missing(void)
 {

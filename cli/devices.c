@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries devices in child processes. A vendor's runtime may crash, hang or print when it is opened, so each backend is
- * opened in a separate child, which sends the devices' capabilities through a pipe.
+ * Queries devices in child processes, because a vendor's runtime may crash, hang or print when it is opened. Each
+ * backend is opened in a separate child, which sends the devices' capabilities through a pipe.
  */
 #include "devices.h"
 
@@ -37,7 +37,7 @@ static void send_devices(const char *backend, const char *named, int to)
 		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
 			break;
 	}
-	_exit(0); /* no exit(): the vendor's exit handlers must not run */
+	_exit(0); /* _exit() instead of exit(): the exit handlers of the vendor's runtime must not run */
 }
 
 static void receive_devices(int from, struct cli_devices *f)
@@ -50,19 +50,18 @@ static void receive_devices(int from, struct cli_devices *f)
 }
 
 /*
- * Return why there is no device. A runtime that fails usually explains the failure on standard error. Some runtimes
- * print nothing if Linux's description of processors and memory, /sys, is missing.
+ * Return why the list of devices is empty. A runtime that fails usually prints the reason to standard error, but some
+ * runtimes crash without a message if /sys is not mounted.
  */
 static const char *no_device_reason(int status, const char *named)
 {
 	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
 
 	if (signaled && access("/sys/devices/system", F_OK) < 0)
-		return "its runtime ended the process that queried it; /sys, where runtimes look for processors and "
-		       "memory, is not mounted";
+		return "its runtime crashed; mount /sys, where runtimes look for processors and memory";
 	if (signaled)
 		return "its runtime crashed";
-	return named ? "its runtime has no device of that name" : "its runtime has no device";
+	return named ? "its runtime has no device with that name" : "its runtime has no device";
 }
 
 void cli_devices_query(const char *backend, const char *named, struct cli_devices *f)
@@ -75,7 +74,7 @@ void cli_devices_query(const char *backend, const char *named, struct cli_device
 	if (f->missing[0])
 		return;
 	if (pipe(pipes) < 0 || (pid = fork()) < 0) {
-		f->missing = "no process could be started for it";
+		f->missing = "the process that queries its devices could not be started";
 		return;
 	}
 	if (!pid) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of a backend, with the capabilities that they report. */
+/* Lists the devices of a backend, with their capabilities. */
 #ifndef GPUBPF_CLI_DEVICES_H
 #define GPUBPF_CLI_DEVICES_H
 
@@ -10,13 +10,13 @@
 #define CLI_DEVICES 64
 
 struct cli_devices {
-	struct gpubpf_device_caps caps[CLI_DEVICES]; /* capabilities of each device; ordinal is its index for struct
-						      * gpubpf_device_open */
+	/* capabilities of each device; the array index is the device's index in struct gpubpf_device_open */
+	struct gpubpf_device_caps caps[CLI_DEVICES];
 	uint32_t n;
-	const char *missing; /* why the list is empty; "" if it is not */
+	const char *missing; /* why there are no devices; "" if there are devices */
 };
 
-/* List the devices whose own name or platform's name contains `named`; NULL: all devices. */
+/* List the devices whose name, or whose platform's name, contains `named`. NULL: list all devices. */
 void cli_devices_query(const char *backend, const char *named, struct cli_devices *f);
 
 #endif

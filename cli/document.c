@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the JSON members about the run, in addition to the session's: report.schema.json, gpubpf-run(1). */
+/* Adds the members that describe the run to the session's JSON document (report.schema.json, gpubpf-run(1)). */
 #include "cli.h"
 
 #include <json-c/json.h>
@@ -63,8 +63,8 @@ static struct json_object *errors(const struct cli_trace *trace, const struct gp
 {
 	struct json_object *list = json_object_new_array();
 
-	if (s && s->refusal.code != GPUBPF_OK)
-		json_object_array_add(list, one_refusal(&s->refusal));
+	if (s && gpubpf_session_refusal(s))
+		json_object_array_add(list, one_refusal(gpubpf_session_refusal(s)));
 	else if (trace->failure.diag.code != GPUBPF_OK)
 		json_object_array_add(list, one_refusal(&trace->failure.diag));
 	else if (trace->failure.text[0])
@@ -76,11 +76,11 @@ static struct json_object *objects(const struct gpubpf_session *s)
 {
 	struct json_object *list = json_object_new_array();
 
-	for (uint32_t i = 0; s && s->loaded && i < s->loaded->nobjects; i++) {
+	for (uint32_t i = 0; s && gpubpf_session_loaded(s) && i < gpubpf_session_loaded(s)->nobjects; i++) {
 		struct json_object *o = json_object_new_object();
 
-		add_str(o, "path", s->loaded->objects[i].path);
-		add_str(o, "sha256", s->loaded->objects[i].sha256);
+		add_str(o, "path", gpubpf_session_loaded(s)->objects[i].path);
+		add_str(o, "sha256", gpubpf_session_loaded(s)->objects[i].sha256);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -104,7 +104,10 @@ static struct json_object *versions(void)
 	return o;
 }
 
-/* Add the exit status: a number, or null while the program runs or if a signal ended it. */
+/*
+ * Add "exit_status" and "signal". The status is null while the application runs or if a signal ended it; the signal is
+ * null in all other cases.
+ */
 static void add_status(struct json_object *o, const struct cli_trace *trace)
 {
 	struct json_object *status = NULL, *by = NULL;

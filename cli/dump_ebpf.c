@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the instructions of a program with their source lines. */
+/* Prints the eBPF instructions of a program with their source lines. */
 #include "cli.h"
 
 #include <string.h>

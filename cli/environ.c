@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file of the tool that reads the environment; docs/reference/environment.md documents the variables. */
+/* The only file of the tool that reads environment variables. docs/reference/environment.md describes the variables. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -49,6 +49,16 @@ const char *cli_env_session(void)
 const char *cli_env_assembler(void)
 {
 	return secure_getenv("GPUBPF_PTXAS");
+}
+
+bool cli_env_no_color(void)
+{
+	return get("NO_COLOR");
+}
+
+const char *cli_env_terminal(void)
+{
+	return get("TERM");
 }
 
 static const char *folder(const char *name, const char *below, char *buf, size_t size)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds and executes programs like execvpe(3), which runs files without #! through a shell. The exception is an ELF
- * file for another machine, for example a kernel image: a shell would execute its bytes as text.
+ * Finds and executes applications like execvpe(3), which runs files without #! through a shell. ELF files for another
+ * machine, for example GPU images, are refused: a shell would execute their bytes as text.
  */
 #include "cli.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_elf(const char *path)
@@ -41,7 +44,8 @@ static const char *remedy(int err)
 	case EAGAIN:
 		return "; raise the limit (ulimit -u)";
 	case ENOEXEC:
-		return "; it is not a program (gpubpf kernel inspect reads files with kernels)";
+		return "; it is not an executable for this machine (gpubpf kernel inspect reads files with GPU "
+		       "kernels)";
 	default:
 		return "";
 	}
@@ -51,4 +55,20 @@ int cli_exec_failed(const char *name, int err)
 {
 	cli_error("%s: cannot be run: %s%s", name, strerror(err), remedy(err));
 	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
+}
+
+int cli_exit_like(int status, int requested)
+{
+	static const struct rlimit no_core;
+	sigset_t all;
+
+	if (!WIFSIGNALED(status))
+		return requested ? requested : WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	fflush(NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
 }

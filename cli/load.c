@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads objects for commands that only inspect them. */
+/* Loads objects for commands that only inspect objects, such as gpubpf prog. */
 #include "cli.h"
 
 #include <errno.h>
@@ -22,6 +22,23 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 	return CLI_OK;
 }
 
+bool cli_is_selected(const struct cli_args *args, const struct gpubpf_prog *prog)
+{
+	const char *name = cli_str(args, OPT_PROGRAM, NULL);
+
+	return !name || !strcmp(name, prog->name);
+}
+
+bool cli_is_any_selected(const struct cli_args *args, const struct gpubpf_unit *unit)
+{
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		if (cli_is_selected(args, &unit->progs[i]))
+			return true;
+	cli_error("--program %s: the object has no such program; gpubpf prog show lists them",
+		  cli_str(args, OPT_PROGRAM, "?"));
+	return false;
+}
+
 static int fill_attach(const struct cli_args *args, struct gpubpf_attach *attach, char (*names)[64])
 {
 	const struct cli_values *v = &args->option[OPT_ATTACH];
@@ -38,7 +55,7 @@ static void note_host_programs(const struct gpubpf_loaded *loaded)
 {
 	for (uint32_t i = 0; i < loaded->nobjects; i++)
 		for (uint32_t p = 0; p < loaded->objects[i].nhost; p++)
-			cli_note("%s is for the Linux kernel, whose verifier checks it when a session starts",
+			cli_note("%s is a program for the Linux kernel, which verifies it when a session starts",
 				 loaded->objects[i].host[p]);
 }
 
@@ -59,7 +76,7 @@ int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 
 	gpubpf_diag_init(&diag);
 	if (!args->nrest) {
-		cli_error("%s %s: no object; name a .bpf.o file", args->command->object, args->command->verb);
+		cli_error("%s %s: no object; pass a .bpf.o file", args->command->object, args->command->verb);
 		status = CLI_USAGE;
 	} else if (!attach || !names) {
 		cli_error("out of memory");

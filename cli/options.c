@@ -49,8 +49,8 @@ static int report_unknown(const struct cli_command *c, const char *word)
 		if (accepts_option(c, i))
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
-	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* -c is bpftrace's option for the program to run */
-		cli_error("%s: %s has no such option; put the program to run after --", word, command);
+	if (!strcmp(word, "-c") && accepts_option(c, OPT_EXPR)) { /* bpftrace's option for the command to run */
+		cli_error("%s: %s has no such option; put the application to run after --", word, command);
 		return CLI_USAGE;
 	}
 	snprintf(option_name, sizeof(option_name), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));
@@ -74,7 +74,7 @@ static int add_value(struct cli_args *args, int option, const char *value)
 	return CLI_OK;
 }
 
-/* Parse one option at argv[*i]. Its value is after "=", in the same word, or in the next word. */
+/* Parse the option at argv[*i]. Its value follows "=", or the letter in the same word, or is the next word. */
 static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -91,40 +91,39 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		return CLI_USAGE;
 	}
 	if (!cli_options[option].argument && value) {
-		argv[*i]++; /* -vj: the rest of the word has further options */
+		argv[*i]++; /* the rest of the word has further options, as in -vj */
 		argv[*i][0] = '-';
 		(*i)--;
 		value = NULL;
 	}
-	if (cli_options[option].argument && !value) {
-		if (*i + 1 >= argc) {
-			cli_error("--%s needs a value: %s", cli_options[option].long_name, cli_options[option].argument);
-			return CLI_USAGE;
-		}
-		value = argv[++*i];
+	if (cli_options[option].argument && !value)
+		value = *i + 1 < argc && strcmp(argv[*i + 1], "--") ? argv[++*i] : "";
+	if (cli_options[option].argument && !value[0] && option != OPT_PARAM) {
+		cli_error("--%s needs a value: %s", cli_options[option].long_name, cli_options[option].argument);
+		return CLI_USAGE;
 	}
-	/* --events jsonl FILE selects an output file; other values are a number */
+	/* --events jsonl FILE selects an output file; otherwise the value is a number */
 	if (option == OPT_EVENTS && !strcmp(value, "jsonl") && *i + 1 < argc)
 		return add_value(args, OPT_JSONL, argv[++*i]);
 	return add_value(args, option, value);
 }
 
-/* Is the word an option? -1 is a negative number, because no option is named by a digit. */
+/* Returns true if the word is an option. -1 is a negative number, because no option is named by a digit. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) &&
 	       !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-/* Does the command run another program? Then options end at that program's name. */
+/* Returns true if the command runs an application. Then options end at the application's name. */
 static bool runs_program(const struct cli_command *c)
 {
 	return strstr(c->arguments, "CMD") != NULL;
 }
 
 /*
- * Accept bpftool's `map dump name counts`: remove the word `name`. If `key`, `value` or a file follows it, it is the
- * map's name.
+ * Accept bpftool's form `map dump name counts` by removing the word `name`. If `key`, `value` or a file follows, `name`
+ * is itself the name of a map, and stays.
  */
 static void drop_name(const struct cli_command *command, struct cli_args *args)
 {
@@ -152,7 +151,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 		} else if (!stop && is_option(argv[i])) {
 			status = parse_option(args, argc, argv, &i);
 		} else {
-			/* a script that precedes the program is an --object */
+			/* a .bt file before the application's name counts as an --object */
 			if (!stop && !args->nrest && accepts_option(command, OPT_EXPR) && cli_is_script(argv[i])) {
 				status = add_value(args, OPT_OBJECT, argv[i]);
 				continue;
@@ -163,7 +162,10 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 	}
 	drop_name(command, args);
 	if (status == CLI_OK && !command->arguments[0] && args->nrest) {
-		cli_error("%s: this command takes no arguments", args->rest[0]);
+		char name[64];
+
+		name_of(command, name, sizeof(name));
+		cli_error("%s: %s takes no arguments", args->rest[0], name);
 		status = CLI_USAGE;
 	}
 	return status;

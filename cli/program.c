@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a program as text in the language of cli/lang: provides its object to the session, and executes its blocks on
- * the host.
+ * Runs a program text in the language of cli/lang. Adds its object to the session, and executes its BEGIN, END and
+ * interval blocks and its actions on the host.
  */
 #include "cli.h"
 
@@ -24,11 +24,19 @@ struct cli_program {
 	const struct cli_args *args;
 	struct lang *l;
 	struct lang_host host;
-	char *file;   /* the text of FILE.bt; NULL: the text is that of -e */
-	char *output; /* its output, collected for a document; NULL: printed directly */
+	char *file;   /* contents of FILE.bt; NULL: the text is the value of -e */
+	char *output; /* the text's output, collected for the JSON document; NULL: printed directly */
 	size_t output_size;
 	FILE *output_file;
+	uint32_t noted_reasons; /* number of reasons for unprobed launches that were printed */
 };
+
+bool cli_is_object_file(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 2 && !strcmp(path + n - 2, ".o");
+}
 
 bool cli_is_script(const char *path)
 {
@@ -58,7 +66,7 @@ static int read_file(const char *path, char **text, size_t *size)
 	*text = NULL;
 	*size = 0;
 	if (!f) {
-		cli_error("%s: cannot be read: %s; give the path of a script", path, strerror(errno));
+		cli_error("%s: cannot be read: %s; pass the path of a script", path, strerror(errno));
 		return CLI_RUN_FAILED;
 	}
 	*text = malloc(LANG_TEXT_SIZE + 2);
@@ -90,11 +98,16 @@ static int compile(struct cli_program *p, const struct lang_opts *opts)
 	if (err == -EINVAL)
 		report_refusal(p->l);
 	else if (err < 0)
-		cli_error("%s: %s", opts->name, strerror(-err));
+		cli_error("%s: %s%s", opts->name, strerror(-err),
+			  err == -EFBIG ? "; raise the limit on file sizes (ulimit -f), which also limits files in memory" :
+					  "");
 	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* Is the text a number? -e 1000 used to mean --events 1000, and is not a valid program. */
+/*
+ * Returns true if the text is a number. In earlier versions -e 1000 meant --events 1000; a number is not a valid
+ * program.
+ */
 static bool is_number(const char *text)
 {
 	return text[0] && strspn(text, "0123456789") == strlen(text);
@@ -135,10 +148,16 @@ int cli_program_open(struct cli_program **out, const struct cli_args *args)
 
 	*out = NULL;
 	script = script_of(args, &n);
+	if (!n && cli_has(args, OPT_PARAM)) {
+		cli_error("--param %s: only a program as text has parameters; add -e PROGRAM or FILE.bt",
+			  cli_str(args, OPT_PARAM, ""));
+		return CLI_USAGE;
+	}
 	if (!n)
 		return CLI_OK;
 	if (n > 1) {
-		cli_error("run: one program at a time: -e and scripts cannot be combined; put all probes into one");
+		cli_error("run: only one program text is possible, but -e or FILE.bt was passed several times; put all "
+			  "probes into one text");
 		return CLI_USAGE;
 	}
 	p = calloc(1, sizeof(*p));
@@ -190,15 +209,17 @@ int cli_program_add(const struct cli_program *p, struct gpubpf_session *s)
 
 bool cli_program_owns(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	return p && !strcmp(s->loaded->objects[prog->object].path, p->l->name);
+	return p && !strcmp(gpubpf_session_loaded(s)->objects[prog->object].path, p->l->name);
 }
 
-int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out)
+int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out, struct cli_stream *stream)
 {
 	if (!p)
 		return CLI_OK;
 	if (cli_has(p->args, OPT_JSON))
 		out = p->output_file = open_memstream(&p->output, &p->output_size);
+	if (out)
+		out = cli_stream_tee(stream, out);
 	if (!out) {
 		cli_error("out of memory");
 		return CLI_RUN_FAILED;
@@ -212,7 +233,7 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 	return CLI_OK;
 }
 
-/* Does the program run blocks on the host? Not if twins are only prepared. */
+/* Returns true if blocks and actions run on the host. They do not if twins are only prepared. */
 static bool runs_on_host(const struct cli_program *p)
 {
 	return p && p->host.l;
@@ -236,9 +257,9 @@ uint64_t cli_program_due(const struct cli_program *p)
 	return runs_on_host(p) ? lang_host_due(&p->host) : 0;
 }
 
-static uint64_t lost_durations(struct gpubpf_session *s)
+static uint64_t read_counter(struct gpubpf_session *s, const char *name)
 {
-	const struct gpubpf_map *map = gpubpf_session__find_map_by_name(s, "__lost");
+	const struct gpubpf_map *map = gpubpf_session__find_map_by_name(s, name);
 	uint32_t key = 0;
 	uint64_t n = 0;
 
@@ -247,7 +268,7 @@ static uint64_t lost_durations(struct gpubpf_session *s)
 	return n;
 }
 
-/* Print that output was lost. The message changes the meaning of the results, so it is printed despite --quiet. */
+/* Print a note that output was lost. It is printed even with --quiet, because it changes the meaning of the results. */
 __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_program *p, const char *fmt, ...)
 {
 	char text[512];
@@ -261,34 +282,60 @@ __attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_pro
 		cli_note("%s", text);
 }
 
-/* Report how much output was lost, and why. */
+/* Print how much output was lost and why. */
 static void note_losses(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
 	const struct gpubpf_map *map = NULL;
-	uint64_t lost = lost_durations(s), drops;
+	uint64_t lost = read_counter(s, "__lost"), limits = read_counter(s, "__limits"), drops;
 
 	while ((map = gpubpf_session__next_map(s, map))) {
 		const char *name = gpubpf_map__name(map);
 
 		drops = gpubpf_map__drops(map) + (strcmp(name, "__records") ? 0 : p->host.dropped);
-		if (drops && name[0] == '@')
-			note_loss(p,
-				  "%s: %llu updates found no room for their keys; declare a larger map: let %s = "
-				  "hash(%u);",
-				  name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
+		if (drops && (name[0] == '@' || !strncmp(name, "AT_", 3)))
+			note_loss(p, "@%s: %llu updates found no room for their keys; declare a larger map: let @%s = hash(%u);",
+				  name + (name[0] == '@' ? 1 : 3), (unsigned long long)drops,
+				  name + (name[0] == '@' ? 1 : 3), 4 * gpubpf_map__max_entries(map));
 		else if (drops && !strcmp(name, "__records"))
-			note_loss(p, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
+			note_loss(p,
+				  "%llu calls of printf() or print() in kernels were lost: filter the calls, or "
+				  "count in maps",
 				  (unsigned long long)drops);
 	}
+	if (limits)
+		note_loss(p,
+			  "%llu loops ended at their maximum number of iterations; raise it: config = { max_loop_steps = "
+			  "100000 }",
+			  (unsigned long long)limits);
 	if (lost)
 		note_loss(p, "%llu threads have no duration: too many ran at once; raise --threads",
 			  (unsigned long long)lost);
 }
 
-/* Kernels that were not probed, all for the same reason. */
+const char *cli_program_reason(const struct cli_program *p, struct gpubpf_session *s, const char *reason, char *buf,
+			       size_t size)
+{
+	const size_t start = strlen("program ");
+	const struct gpubpf_prog *prog = NULL;
+
+	if (strncmp(reason, "program ", start))
+		return reason;
+	while ((prog = gpubpf_session__next_program(s, prog))) {
+		size_t n = strlen(prog->name);
+
+		if (strncmp(reason + start, prog->name, n) || !memchr(": ", reason[start + n], 2) ||
+		    !cli_program_owns(p, s, prog))
+			continue;
+		snprintf(buf, size, "probe %s%s", prog->section, reason + start + n);
+		return buf;
+	}
+	return reason;
+}
+
+/* kernels whose launches were not probed for the same reason */
 struct unprobed_group {
-	const char *kernel, *why; /* kernel: name of the first one; why: the reason */
+	const char *kernel, *why; /* name of the first kernel, and the reason */
 	uint32_t kernels;
 	uint64_t launches, unprobed;
 };
@@ -309,19 +356,20 @@ static void add_to_group(struct unprobed_group *all, uint32_t *n, const struct g
 
 static void note_group(const struct cli_program *p, const struct unprobed_group *group)
 {
-	char more[32] = "";
+	char more[32] = "", why[512];
 
 	if (group->kernels > 1)
 		snprintf(more, sizeof(more), " and %u more kernel%s", group->kernels - 1, group->kernels > 2 ? "s" : "");
 	note_loss(p, "%.200s%s: %llu of %llu launches were not probed: %s", group->kernel, more,
-		  (unsigned long long)group->unprobed, (unsigned long long)group->launches, group->why);
+		  (unsigned long long)group->unprobed, (unsigned long long)group->launches,
+		  cli_program_reason(p, p->host.s, group->why, why, sizeof(why)));
 }
 
 /*
- * Report kernels that were not probed. The table of kernels would show them, but a session with only a program prints
- * no such table. Launches that the user excluded are not reported.
+ * Print which kernels were not probed. The report's table of kernels shows them, but a session with only a program text
+ * prints no table. Launches that the user excluded are not printed.
  */
-static void note_unprobed(const struct cli_program *p)
+static void note_unprobed(struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
 	struct unprobed_group *all;
@@ -329,16 +377,17 @@ static void note_unprobed(const struct cli_program *p)
 
 	if (gpubpf_kernel_table_collect(s) < 0)
 		return;
-	all = calloc(s->nstats + 1, sizeof(*all));
-	for (uint32_t i = 0; all && i < s->nstats; i++) {
-		const char *why = gpubpf_report_reason(s, &s->stats[i]);
-		uint64_t lost = gpubpf_missed_lost(s, &s->stats[i]);
+	all = calloc(gpubpf_kernel_stats_count(s) + 1, sizeof(*all));
+	for (uint32_t i = 0; all && i < gpubpf_kernel_stats_count(s); i++) {
+		const char *why = gpubpf_report_reason(s, gpubpf_kernel_stats_at(s, i));
+		uint64_t lost = gpubpf_missed_lost(s, gpubpf_kernel_stats_at(s, i));
 
 		if (lost && why[0])
-			add_to_group(all, &n, &s->stats[i], why, lost);
+			add_to_group(all, &n, gpubpf_kernel_stats_at(s, i), why, lost);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		note_group(p, &all[i]);
+	p->noted_reasons = n;
 	free(all);
 }
 
@@ -347,9 +396,25 @@ void cli_program_end(struct cli_program *p)
 	if (!runs_on_host(p))
 		return;
 	lang_host_end(&p->host);
+	fflush(p->host.out);
 	note_losses(p);
 	if (cli_program_is_only(p))
 		note_unprobed(p);
+}
+
+bool cli_program_is_idle(const struct cli_program *p)
+{
+	return p && cli_program_is_only(p) && !lang_has_device_probes(p->l);
+}
+
+int cli_program_status(const struct cli_program *p)
+{
+	return p ? p->host.status : 0;
+}
+
+uint32_t cli_program_noted_reasons(const struct cli_program *p)
+{
+	return p ? p->noted_reasons : 0;
 }
 
 bool cli_program_is_only(const struct cli_program *p)
@@ -373,6 +438,27 @@ void cli_program_json(struct cli_program *p, struct json_object *document)
 }
 
 /* -- without a session -- */
+
+const char *cli_program_name(const struct cli_program *p)
+{
+	return p->l->name;
+}
+
+const void *cli_program_object(const struct cli_program *p, size_t *size)
+{
+	const void *object = lang_object(p->l, size);
+	const char *host = p->l->records ? "printf(), print() or another action of the host" : NULL;
+
+	for (const struct lang_block *b = p->l->blocks; b && !host; b = b->next)
+		for (const struct lang_probe *probe = b->probes; probe && !host; probe = probe->next)
+			host = probe->when == LANG_ON_DEVICE ? NULL : probe->section;
+	if (!host && object)
+		return object;
+	cli_error("%s: %s runs in the tool that starts the session, so it cannot join a running session; write to maps, "
+		  "which gpubpf map dump prints",
+		  p->l->name, host ? host : "the text");
+	return NULL;
+}
 
 static int emit(const char *path, const void *object, size_t size)
 {
@@ -416,9 +502,9 @@ int cli_program_show(const struct cli_args *args)
 		return status;
 	object = p ? lang_object(p->l, &size) : NULL;
 	if (!p)
-		cli_error("run: --emit and --dump are for programs given as text, by -e or as FILE.bt");
+		cli_error("run: --emit and --dump need a program text; add -e PROGRAM or FILE.bt");
 	else if (!object)
-		cli_error("%s: none of its probes runs in kernels; there is no object", p->l->name);
+		cli_error("%s: no probe runs in GPU kernels, so there is no compiled object", p->l->name);
 	if (!object)
 		status = CLI_USAGE;
 	if (status == CLI_OK && cli_has(args, OPT_EMIT))

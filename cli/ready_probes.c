@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the ready probes: the objects in the folder where they are installed. */
+/* Lists the ready probes, which are the objects in the folder where ready probes are installed. */
 #include "cli.h"
 
 #include <dirent.h>

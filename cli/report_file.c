@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a report. An existing file is replaced only after the whole report has been written. If writing fails, the
+ * Writes a report. An existing file is replaced only after the complete report has been written. If that fails, the
  * report goes to standard error, so that a full disk does not destroy the results of a long run.
  */
 #include "cli.h"
@@ -20,7 +20,7 @@ static bool same_file(const char *path, const struct stat *st)
 	return !stat(path, &other) && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* Create the temporary file in the folder of the final one, so that it can be renamed. */
+/* Create the temporary file in the folder of the final file, because rename(2) works only within a file system. */
 static int open_temporary(struct cli_report *r, const struct stat *st)
 {
 	mode_t mask = umask(0);
@@ -28,7 +28,7 @@ static int open_temporary(struct cli_report *r, const struct stat *st)
 	int fd;
 
 	umask(mask);
-	/* a symbolic link stays, and its target is replaced */
+	/* if the path is a symbolic link, replace the link's target */
 	r->final = strdup(st && realpath(r->path, real) ? real : r->path);
 	if (!r->final || asprintf(&r->temp, "%s.XXXXXX", r->final) < 0)
 		r->temp = NULL;
@@ -68,7 +68,7 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args)
 	for (uint32_t i = 0; exists && i < objects->n; i++) {
 		if (!same_file(objects->value[i], &st))
 			continue;
-		cli_error("--report %s: is the object to be loaded; name another file", r->path);
+		cli_error("--report %s: this is the --object file; name another file", r->path);
 		return CLI_USAGE;
 	}
 	fd = open_path(r);

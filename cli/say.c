@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "core/model/diag.h"
-#include "core/model/nearest.h"
+#include "core/model/text/nearest.h"
 
 static void print_line(const char *fmt, va_list ap)
 {
 	char text[4608];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	fprintf(stderr, "gpubpf: %s\n", text); /* one write(2) for the whole line, because the program may write to
-					        * standard error too */
+	/* one write(2) per line, because the application may write to standard error at the same time */
+	fprintf(stderr, "gpubpf: %s\n", text);
 }
 
 static struct cli_failure *stored_failure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds processes that outlive the program, for example a daemon or a background job of a script. */
+/* Finds processes that still run after the application has ended, such as a daemon or a background job of a script. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static size_t read_file(const char *path, char *buf, size_t size)
 	return n;
 }
 
-/* Does a process environment `text` contain the variable with this session's socket? */
+/* Returns true if the process environment `text` contains GPUBPF_SESSION with this session's socket. */
 static bool of_session(const char *text, size_t size, const char *session)
 {
 	static const char name[] = "GPUBPF_SESSION=";
@@ -66,13 +66,13 @@ pid_t cli_survivor(const char *session, char *name, size_t size)
 
 void cli_note_survivors(struct gpubpf_session *s)
 {
-	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
+	for (const struct gpubpf_peer *peer = gpubpf_peers_first(s); peer; peer = peer->next) {
 		const char *slash = strrchr(peer->exe, '/');
 
 		if (peer->kind == GPUBPF_PEER_AGENT)
 			gpubpf_session_note(s,
-					    "%s (pid %u) continues unprobed: probing ends with the program that was "
-					    "run; keep that in the foreground",
+					    "%s (pid %u) continues unprobed: probing ends when the command ends; keep "
+					    "the command in the foreground",
 					    slash ? slash + 1 : peer->exe, peer->pid);
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options whose values are rows of a table; help, completions and error messages use the same table. */
+/*
+ * Lists the values of options whose values are the rows of a table. Help, completions and error messages use these
+ * lists.
+ */
 #include "cli.h"
 
 #include <stdio.h>
@@ -9,9 +12,9 @@
 #include "core/model/facts.h"
 #include "core/target.h"
 
-#define MAX_VALUES 16 /* maximum values of an option */
+#define MAX_VALUES 16 /* maximum number of values of an option */
 
-/* Return value i of the targets for `prog dump`: eBPF, and each target that emits code. */
+/* Return the i-th target for `prog dump`: first "ebpf", then each target that emits code. NULL past the end. */
 static const char *targets(size_t i)
 {
 	const struct gpubpf_target_info *t;
@@ -19,7 +22,7 @@ static const char *targets(size_t i)
 	if (!i)
 		return "ebpf";
 	for (size_t k = 0; (t = gpubpf_target_at(k)); k++)
-		if (t->emits && !--i)
+		if (t->output && !--i)
 			return t->name;
 	return NULL;
 }
@@ -36,7 +39,7 @@ static const char *hosts_and_backends(size_t i)
 	return i ? gpubpf_backend_at(i - 1) : "host";
 }
 
-/* Return target i among those that accept images. */
+/* Return the i-th target that accepts images of applications, or NULL past the end. */
 static const char *routes(size_t i)
 {
 	const struct gpubpf_target_info *t;
@@ -54,11 +57,13 @@ static const char *placements(size_t i)
 
 static const char *(*const values[OPT_COUNT])(size_t i) = {
 	[OPT_BACKEND] = gpubpf_backend_at,
+	[OPT_RUN_ON] = gpubpf_backend_at,
 	[OPT_ON] = hosts_and_backends,
 	[OPT_TARGET] = targets,
 	[OPT_LIMITS] = limits,
 	[OPT_PROBE] = cli_probe_at,
 	[OPT_ROUTE] = routes,
+	[OPT_AFTER] = cli_pass_at,
 	[OPT_PLACE_ALL] = placements,
 };
 

@@ -16,7 +16,7 @@ int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_tw
 	out->twins = calloc(1, sizeof(*out->twins));
 	if (!out->refused || !out->twins)
 		return -ENOMEM;
-	out->ntwins = 1; /* the kernel of the first site */
+	out->ntwins = 1; /* the twin of the first site's kernel */
 	for (uint32_t i = 1; i < job->nsites; i++)
 		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
 			out->refused[out->nrefused].site = i;
@@ -24,6 +24,81 @@ int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_tw
 				 "a twin of this target contains one kernel");
 		}
 	return 0;
+}
+
+bool gpubpf_target_has_stage(const struct gpubpf_target_info *t, enum gpubpf_stage stage)
+{
+	const uint32_t *step = t->route;
+
+	while (step && *step && !(*step >> stage & 1))
+		step++;
+	return step && *step;
+}
+
+bool gpubpf_target_emits_for(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps)
+{
+	return t->output && !gpubpf_target_has_stage(t, GPUBPF_STAGE_ASSEMBLE) &&
+	       gpubpf_caps_accept_image(caps, t->output);
+}
+
+enum gpubpf_stage gpubpf_step_last(uint32_t step)
+{
+	enum gpubpf_stage last = GPUBPF_NSTAGES - 1;
+
+	while (last && !(step >> last & 1))
+		last--;
+	return last;
+}
+
+void gpubpf_step_label(uint32_t step, char *label, size_t size)
+{
+	static const char *const labels[] = {
+#define GPUBPF_STAGE(id, name, label, does) [GPUBPF_STAGE_##id] = label,
+#include "core/model/stages.def"
+	};
+	size_t n = 0;
+
+	label[0] = 0;
+	for (uint32_t i = 0; i < GPUBPF_NSTAGES && n < size; i++)
+		if (step >> i & 1)
+			n += snprintf(label + n, size - n, "%s%s", n ? ", " : "", labels[i]);
+}
+
+/*
+ * Returns true if the steps of the route are in order: each step has only stages that follow all stages of the previous
+ * step.
+ */
+static bool is_in_order(const uint32_t *route)
+{
+	uint32_t past = 0;
+
+	for (; *route && !(*route & past); route++)
+		past = (2u << gpubpf_step_last(*route)) - 1;
+	return !*route;
+}
+
+void gpubpf_targets_check(void)
+{
+	const struct gpubpf_target_info *t;
+
+	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
+		const struct gpubpf_target *ops = t->ops;
+		bool ordered = is_in_order(t->route);
+
+		(void)ops, (void)ordered; /* these variables are unused if asserts are disabled */
+		assert(t->code && t->code[0]);
+		assert(!t->images == !t->places && !(t->places & t->where.places));
+		for (size_t k = 0; k < sizeof(t->never) / sizeof(t->never[0]); k++)
+			assert(!(t->never[k].places & (t->places | t->where.places)));
+		assert(!t->where.places == !t->where.bits && !t->where.places == !t->where.why);
+		assert(!ops || ops->validate);
+		assert(ordered);
+		assert(!gpubpf_target_has_stage(t, GPUBPF_STAGE_INSPECT) == !t->images);
+		assert(!ops || !ops->emit == !t->output);
+		assert(!ops || !ops->live == !t->machine);
+		assert(!ops || !ops->query == !gpubpf_target_has_stage(t, GPUBPF_STAGE_QUERY));
+		assert(!ops || (!ops->inspect == !t->images && !ops->inject == !t->images));
+	}
 }
 
 bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file)
@@ -57,7 +132,7 @@ bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpu
 			reason = t->never[i].why;
 	n = snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on : %s", gpubpf_place_kind(site)->name, reason);
 	assert(n + 16 < GPUBPF_REFUSAL_SIZE);
-	room = GPUBPF_REFUSAL_SIZE - 1 - n; /* bytes that are left for the device's name */
+	room = GPUBPF_REFUSAL_SIZE - 1 - n; /* number of bytes left for the device's name */
 	cut = strlen(caps->name) > room;
 	snprintf(why, GPUBPF_REFUSAL_SIZE, "gpu/%s/ cannot be probed on %.*s%s: %s", gpubpf_place_kind(site)->name,
 		 (int)(cut ? room - 3 : room), caps->name, cut ? "..." : "", reason);
@@ -134,7 +209,8 @@ int gpubpf_check_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_d
 	if (n == in->nfound)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       "%u of the places that need a program are missing in its code, or are listed twice",
+			       "%u places were not found again in the kernel's code, or were found twice (a bug of gpubpf; please "
+			       "report it)",
 			       n - in->nfound);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target: pure compile work, in a worker, on any machine. Its properties are data, the same in every process. Its
- * operations are linked only where it runs. They are thread-compatible and touch no global state. They treat every
- * image as hostile: they check all bounds, and report a diagnostic instead of crashing. (A crash would cost the probe,
- * not the application.)
+ * A target: the compile work for one form of code, which runs in a worker and needs no device. Its properties are data
+ * that are the same in every process. Its operations are linked only into the workers that run them. The operations may
+ * run in several threads, because they use no global state. The job has a cache with code of earlier jobs
+ * (core/lower/code_cache.h), which the worker owns. Operations do not trust images: they check all bounds, and report a
+ * diagnostic instead of crashing. (A crash would cost the probe, not the application.)
  */
 #ifndef GPUBPF_CORE_TARGET_H
 #define GPUBPF_CORE_TARGET_H
@@ -15,236 +16,283 @@ struct gpubpf_diag;
 struct gpubpf_twin_image;
 struct gpubpf_twin_piece;
 
-#define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* beginning of a twin's name; the kernel's name in its short form follows */
+#define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* beginning of a twin's name; the short form of the kernel's name follows */
 
 enum gpubpf_kernel_flags {
-	GPUBPF_KINFO_BARRIER = 1 << 0,    /* it, or a function that it calls, has a barrier or a group function */
-	GPUBPF_KINFO_LOCAL = 1 << 1,      /* it declares local (shared) variables */
-	GPUBPF_KINFO_GLOBALS = 1 << 2,    /* it is not a kernel but a function that kernels call */
-	GPUBPF_KINFO_FUNCTION = 1 << 3,   /* it can be probed only at its entry; reason says why */
-	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed only at its entry; reason explains why */
+	/* the kernel, or a function that it calls, has a barrier or a group function */
+	GPUBPF_KINFO_BARRIER = 1 << 0,
+	GPUBPF_KINFO_LOCAL = 1 << 1,      /* the kernel declares local (shared) variables */
+	GPUBPF_KINFO_GLOBALS = 1 << 2,    /* the program has writable program-scope variables */
+	GPUBPF_KINFO_FUNCTION = 1 << 3,   /* this is not a kernel but a function that kernels call */
+	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* the kernel can be probed only at its entry; `reason` explains why */
 };
 
-/* one kernel of an application's image, as inspect() reports it, or one function that kernels can call */
+/* what inspect() reports about one kernel of an application's image, or about one function that kernels can call */
 struct gpubpf_kernel_info {
-	char name[256]; /* its name in the runtime (mangled) */
+	char name[256]; /* the kernel's name in the runtime (mangled) */
 	struct gpubpf_param *params;
 	uint32_t nparams;
-	uint32_t regs;     /* registers per thread; 0: unknown */
-	char arch[16];     /* "sm_90" for machine code that may support several architectures; else "" */
+	uint32_t regs; /* number of registers per thread; 0: unknown */
+	/* for machine code that may support several architectures: the architecture, such as "sm_90"; else "" */
+	char arch[16];
 	uint32_t flags;    /* enum gpubpf_kernel_flags */
-	uint32_t *callees; /* indices in inspect()'s list of the FUNCTIONs that it calls directly */
+	uint32_t *callees; /* [ncallees]: functions that the kernel calls directly, as indices in inspect()'s list */
 	uint32_t ncallees;
-	struct gpubpf_place *places; /* places in its own code, sorted by kind, then by id; their member function is
-				      * NULL */
+	/* [nplaces]: places in the kernel's own code, sorted by kind, then by id; their member `function` is NULL */
+	struct gpubpf_place *places;
 	uint32_t nplaces;
-	char reason[240]; /* why it cannot be probed; "" if it can */
+	char reason[240]; /* why the kernel cannot be probed, or "" */
 };
 
-/* A thread's registers at a place of machine code. Each has 32 bits. */
+/* A thread's registers at a place of machine code, each of 32 bits. */
 struct gpubpf_live {
-	uint32_t most;     /* number of registers that the code can name */
-	uint32_t from, to; /* registers from `from` up to, not including, `to` hold live values, or pending
-				    * operations of the kernel may still write them. A probe that writes only other
-				    * registers saves nothing and waits for nothing */
+	uint32_t most; /* number of registers that instructions can name */
+	/*
+	 * Registers in [from, to) hold live values, or pending operations of the kernel may still write them. A probe
+	 * that writes only other registers saves nothing and waits for nothing.
+	 */
+	uint32_t from, to;
 };
 
 enum gpubpf_worker_kind {
 	GPUBPF_WORKER_COMPILE,  /* compiles with LLVM */
 	GPUBPF_WORKER_CLREAD,   /* parses with libclang */
-	GPUBPF_WORKER_BUILD,    /* runs a vendor's OpenCL compiler; runs no target */
-	GPUBPF_WORKER_ASSEMBLE, /* runs NVIDIA's assembler for probes; runs no target */
-	GPUBPF_WORKER_PTXAS,    /* runs NVIDIA's assembler as a program that the user installed, for whole twins;
-				    * runs no target */
+	GPUBPF_WORKER_BUILD,    /* runs a vendor's OpenCL compiler, not a target's operations */
+	GPUBPF_WORKER_ASSEMBLE, /* runs NVIDIA's assembler for probes, not a target's operations */
+	GPUBPF_WORKER_PTXAS,    /* runs an installed ptxas for complete twins, not a target's operations */
 	GPUBPF_NWORKERS,
 };
 
-/*
- * Options of GPUBPF_WORKER_PTXAS next to -arch=. GPUBPF_ASSEMBLER_WHICH produces no code, and the log is the program's
- * output. The second comes before -arch= for probes, whose literals must stay in their code.
- */
-#define GPUBPF_ASSEMBLER_WHICH "--version"
-#define GPUBPF_ASSEMBLER_PROBES "--disable-optimizer-constants"
+/* A job for GPUBPF_WORKER_PTXAS, which starts an installed assembler. */
+struct gpubpf_assembly {
+	const char *path; /* absolute path of the assembler */
+	/* identity of the assembler's build (gpubpf_worker_identity()), part of the cache key of results */
+	const char *identity;
+	const char *arch; /* such as "sm_90a"; "" if is_version is set */
+	bool is_version;  /* only print the assembler's version to the log */
+	/* for probes: keep literals in the code instead of a constant bank; old assemblers refuse this option */
+	bool keeps_literals;
+	struct gpubpf_blob text; /* the PTX */
+};
 
 #define GPUBPF_IMAGES(kind) (1u << GPUBPF_IMAGE_##kind) /* sets of enum gpubpf_image_kind */
 
+/* The stages that a route can have, in the order in which they run (core/model/stages.def). */
+enum gpubpf_stage {
+#define GPUBPF_STAGE(id, name, label, does) GPUBPF_STAGE_##id,
+#include "core/model/stages.def"
+	GPUBPF_NSTAGES,
+};
+#define GPUBPF_STAGE_BIT(id) (1u << GPUBPF_STAGE_##id)
+#define GPUBPF_MAX_STEPS 8 /* maximum number of steps of a route, including the terminating 0 */
+
 struct gpubpf_target_info {
-	const char *name;                /* "ptx" */
-	const char *meaning;             /* "NVIDIA PTX text" */
-	const struct gpubpf_target *ops; /* NULL: its operations are not linked into this process */
-	enum gpubpf_worker_kind worker;  /* the worker that runs its operations */
-	enum gpubpf_image_kind output;   /* the kind of image that emit produces */
-	uint32_t images; /* set of GPUBPF_IMAGES that inspect and inject accept. Of several targets for a
-				    * kind, the first in the registry that does not decline the image gets it */
-	uint32_t places; /* set of GPUBPF_SITE_BIT (core/model/places.h): places that it supports on every
-				    * device */
+	const char *name;    /* "ptx" */
+	const char *meaning; /* "NVIDIA PTX text" */
+	/* for people: the form of code that the target probes or emits, such as "PTX" */
+	const char *code;
+	const struct gpubpf_target *ops; /* operations; NULL if they are not linked into this process */
+	/* steps in order, terminated by 0; a step is a set of GPUBPF_STAGE_BIT that one job of a worker runs */
+	const uint32_t *route;
+	enum gpubpf_worker_kind worker; /* worker that runs the operations */
+	/* kind of image that emit() produces; GPUBPF_IMAGE_NONE: the target has no emit() */
+	enum gpubpf_image_kind output;
+	/*
+	 * GPUBPF_IMAGES that inspect() and inject() accept. If several targets accept a kind, the first target in the
+	 * registry that does not decline the image is used.
+	 */
+	uint32_t images;
+	/* kinds of places that the target supports on every device: set of GPUBPF_SITE_BIT (core/model/places.h) */
+	uint32_t places;
 	struct {
-		uint64_t bits;   /* on devices with all of these capabilities (enum gpubpf_cap_bits), */
-		uint32_t places; /* it also supports these places; */
-		const char *why; /* why other devices do not support them, a clause of at most 64 bytes */
+		uint64_t bits;   /* capabilities (enum gpubpf_cap_bits); a device must have all of them */
+		uint32_t places; /* kinds of places that the target also supports on devices with these capabilities */
+		/* why devices without these capabilities do not support these places, a clause of at most 64 bytes */
+		const char *why;
 	} where;
 	struct {
-		uint32_t places; /* no device supports these places: */
+		uint32_t places; /* kinds of places that no device supports */
 		const char *why; /* the reason, a clause of at most 64 bytes */
 	} never[2];
-	uint32_t probes;           /* not 0: inject receives the probes as a piece of one of these GPUBPF_IMAGES,
-				    * which another target has emitted */
-	bool emits;                /* it implements emit (gpubpf prog dump) */
-	bool builds;               /* GPUBPF_WORKER_BUILD must compile the pieces before the agent loads them */
-	bool has_env_params;       /* its twins get the arena's address and the launch's number as extra arguments */
-	const char *const *closed; /* globs of the names of files whose code gpubpf changes only on the user's
-				    * request, NULL at the end; or NULL */
-	bool assembled;            /* inject receives the probes as machine code: GPUBPF_WORKER_ASSEMBLE has
-				    * assembled the output of emit */
-	bool appends_code;         /* the text of a twin may be followed, after a NUL, by the output of
-				     * GPUBPF_WORKER_PTXAS for that text. It is if the piece's options are not "" */
-	bool machine;              /* its images are machine code, in which probes share the kernel's registers; it
-				    * implements live */
-	bool queries;              /* a vendor's compiler parses its images in its own way; it implements query */
-	bool once;                 /* a process can call emit and inject only once: they leave state that would spoil
-				    * the next call */
+	/*
+	 * GPUBPF_IMAGES that another target emits, and that twins of this target link as a separate piece; 0: this
+	 * target emits its probes itself.
+	 */
+	uint32_t probes;
+	bool has_env_params; /* twins get the arena's address and the launch's number as additional arguments */
+	/*
+	 * patterns of file names, terminated by NULL: gpubpf changes the code of these files only on the user's
+	 * request. NULL: no such files
+	 */
+	const char *const *closed;
+	/* images are machine code, in which probes share the kernel's registers; the target implements live() */
+	bool machine;
+	/* a process can call emit() and inject() only once, because they leave state that would spoil the next call */
+	bool once;
 };
 
 struct gpubpf_target {
 	/*
-	 * Emits the sites of the job as a separate module: a function for each site, no kernel. With opts->kernels,
-	 * adds a kernel gpubpf_run_<site> that calls it. With opts->one_kernel, adds one kernel that can call any
-	 * (conformance). Mandatory if info.emits.
+	 * Emits the sites of the job as a separate module, with a function for each site and no kernel. With
+	 * opts->kernels, adds a kernel gpubpf_run_<site> for each function, which calls it. With opts->one_kernel, adds
+	 * one kernel that can call any of the functions (conformance). Mandatory if info.output is set.
 	 */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag);
 	/*
-	 * Lists the kernels of an image with their parameters and places. If info has places in functions, also lists
-	 * the functions that kernels call. *kernels is one malloc'd block. -ENOENT with a diagnostic declines the
-	 * image: it contains nothing for this target, and the caller tries the next target for its kind. Mandatory if
-	 * info.images.
+	 * Lists the kernels of an image with their parameters and places. If the target supports places in functions,
+	 * also lists the functions that kernels call. *kernels is one malloc'd block. Returns -ENOENT with a diagnostic
+	 * if the image contains nothing for this target; the caller then tries the next target for this kind of image.
+	 * Mandatory if info.images is set.
 	 */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 	/*
-	 * Returns a text for GPUBPF_WORKER_BUILD to answer. With the answer, inspect and inject parse the image as the
-	 * device's compiler does. *out stays empty if no text is needed. Mandatory if info.queries.
+	 * Returns a text that GPUBPF_WORKER_BUILD passes to the device's compiler. With the compiler's answer,
+	 * inspect() and inject() parse the image like that compiler. *out stays empty if no text is needed. Mandatory
+	 * if the route has the stage query.
 	 */
 	int (*query)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		     struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 	/*
-	 * Makes the twin image: each kernel that a site of the job names, with the sites' bodies at the job's
+	 * Makes the twin image: a twin of each kernel that a site of the job names, with the sites' code at the job's
 	 * insertions. A twin's kernel has the name GPUBPF_TWIN_PREFIX <name>. Each kernel that cannot be probed gets a
-	 * `reason` in refused[]. The job contains only kinds of places in gpubpf_target_places(). Mandatory if
-	 * info.images.
+	 * reason in refused[]. The job contains only kinds of places in gpubpf_target_places(). Mandatory if
+	 * info.images is set.
 	 */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
-	/* Returns the live registers at a place of a kernel; both come from inspect. Mandatory if info.machine. */
+	/*
+	 * Returns the live registers at a place of a kernel; both come from inspect(). Mandatory if info.machine is
+	 * set.
+	 */
 	struct gpubpf_live (*live)(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
 	/*
-	 * Checks a piece from emit or inject with the available checker. 0, or -EINVAL and a diagnostic, which is our
-	 * own bug. Runs after each emit and inject in debug builds, and if opts.validate is set. Mandatory.
+	 * Checks a piece from emit() or inject() with the available checker. Returns 0, or -EINVAL and a diagnostic,
+	 * which means a bug of gpubpf. Runs after each emit() and inject() in debug builds, and if opts.validate is
+	 * set. Mandatory.
 	 */
 	int (*validate)(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag);
 };
 
 /*
- * The output of inject: pieces that the device links or loads in this order. Also the output of a builder: one piece,
- * the vendor's binary, and in refused[] the twins that the vendor refused.
+ * The output of inject(): pieces that the device links or loads in this order. The output of a builder has the same
+ * type: one piece, the vendor's binary, and in refused[] the twins that the vendor's compiler refused.
  */
 struct gpubpf_twin_image {
 	struct gpubpf_twin_piece {
 		enum gpubpf_image_kind kind;
 		struct gpubpf_blob blob;
-		const char *options; /* compile options of this piece; memory of the job, of the blob, or static.
-				        * NULL: none */
+		/* compile options of this piece, or NULL; the memory belongs to the job or the blob, or is static */
+		const char *options;
+		char arch[16]; /* for PTX: the architecture for which an assembler may compile it, or "" */
 	} piece[3];
 	uint32_t npieces;
 	/*
-	 * malloc'd: the included twins, each as the index in the job of the first site on its kernel. If a piece is
-	 * OpenCL C, -DGPUBPF_SKIP_<index> omits that twin. A builder omits the twins in refused[] of its job.
+	 * malloc'd: the included twins. A twin is identified by the index in the job of the first site on its kernel.
+	 * If a piece is OpenCL C, -DGPUBPF_SKIP_<index> omits that twin. A builder omits the twins in refused[] of its
+	 * job.
 	 */
 	uint32_t *twins;
 	uint32_t ntwins;
 	struct gpubpf_twin_refusal {
-		uint32_t site; /* index in the job; the other sites on its kernel are refused with it */
+		uint32_t site; /* index in the job; the other sites on the same kernel are refused too */
 		char reason[240];
 	} *refused; /* malloc'd */
 	uint32_t nrefused;
 };
 
-/* backends/registry.c: gpubpf_target_at() returns NULL past the end, gpubpf_target_find() NULL for an unknown name. */
+/*
+ * backends/registry.c: gpubpf_target_at() returns NULL past the end; gpubpf_target_find() returns NULL for an unknown
+ * name.
+ */
 const struct gpubpf_target_info *gpubpf_target_at(size_t i);
 const struct gpubpf_target_info *gpubpf_target_find(const char *name);
 /*
- * Returns the next target after `last` that accepts images of a kind, in order of preference. `last` is NULL for the
- * first.
+ * Returns the next target after `last` that accepts images of this kind, in order of preference. Pass NULL as `last` to
+ * get the first.
  */
 const struct gpubpf_target_info *gpubpf_target_next_accepting(enum gpubpf_image_kind kind,
 							      const struct gpubpf_target_info *last);
 /* Returns the target of that name if it accepts images, else NULL. */
 const struct gpubpf_target_info *gpubpf_target_route(const char *name);
-/* Does another target accept a kind of image that the named target accepts? */
+/* Returns true if another target accepts a kind of image that the named target accepts. */
 bool gpubpf_target_has_alternative(const char *name);
-/* Asserts that each target linked here implements its mandatory operations. */
-void gpubpf_targets_check(void);
 
 /* core/target.c */
 /*
- * Is this a file whose code gpubpf changes only on the user's request? `file` is a name without folders; "": unknown.
+ * Asserts that each target linked here implements its mandatory operations, and that the steps of its route are in
+ * order.
+ */
+void gpubpf_targets_check(void);
+bool gpubpf_target_has_stage(const struct gpubpf_target_info *t, enum gpubpf_stage stage);
+/* Returns true if the device can load the target's emitted code without further stages. */
+bool gpubpf_target_emits_for(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
+/* Returns the last stage of a step. The step must not be 0. */
+enum gpubpf_stage gpubpf_step_last(uint32_t step);
+/* Writes the labels of a step's stages, separated by ", ". */
+void gpubpf_step_label(uint32_t step, char *label, size_t size);
+/*
+ * Returns true if gpubpf changes the code of this file only on the user's request. `file` is a file name without
+ * folders; "": unknown.
  */
 bool gpubpf_target_is_closed(const struct gpubpf_target_info *t, const char *file);
 /*
- * Returns the places that a target supports on a device, a set of GPUBPF_SITE_BIT. All decisions about places use this
- * function.
+ * Returns the kinds of places that a target supports on a device, a set of GPUBPF_SITE_BIT. All decisions about
+ * supported places use this function.
  */
 uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
-#define GPUBPF_REFUSAL_SIZE 165 /* size of a reason, with its NUL */
+#define GPUBPF_REFUSAL_SIZE 165 /* buffer size for a reason, including the terminating zero */
 /*
- * Does the target support the site on that device? If not, writes a reason to why[], a clause that is never truncated.
+ * Returns true if the target supports the kind of place on that device. Otherwise writes a reason to why[], as a clause
+ * that is never truncated.
  */
 bool gpubpf_target_supports(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps,
 			    enum gpubpf_site site, char why[GPUBPF_REFUSAL_SIZE]);
 
-/* a growing list of insertions, malloc'd */
+/* a growing list of insertions; list is malloc'd */
 struct gpubpf_insertions {
 	struct gpubpf_insertion *list;
 	uint32_t n, room;
 };
 /*
- * Adds the site at each place of that kind that inspect() listed for a kernel or function. The added insertions point
- * to info's name. 0 or -ENOMEM.
+ * Adds the site at each place of that kind which inspect() listed for a kernel or function. The added insertions point
+ * to info->name. Returns 0 or -ENOMEM.
  */
 int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 		  const struct gpubpf_kernel_info *info);
-/* Adds the site only at place i of info. */
+/* Adds the site only at info->places[i]. */
 int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i);
 
-/* the insertions of a job in one kernel, while its injector walks the places of the code */
+/* state of an injector that walks over the places of one kernel's code and finds the job's insertions there */
 struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
 	uint32_t nfound; /* number of insertions found so far */
-	/* by kind, the index after the insertion found last: in code order, the next one is there */
+	/* by kind of place: index after the last found insertion, where the search for the next one starts */
 	uint32_t next[GPUBPF_NSITES];
-	bool listed; /* kinds[] contains the kinds of places that have an insertion */
+	bool listed; /* kinds[] is initialized: true for each kind of place that has an insertion */
 	bool kinds[GPUBPF_NSITES];
 };
-/* Returns the site whose body belongs at a place; UINT32_MAX: none. Call it once per place. */
+/* Returns the site whose programs run at a place, or UINT32_MAX. Call it once per place. */
 uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id);
 /*
- * Call it after all places of the code: was each insertion found exactly once? 0, or -EINVAL and the number of missing
- * ones.
+ * Checks that each insertion was found exactly once. Call it after all places of the code. Returns 0, or -EINVAL and a
+ * diagnostic with the number of missing insertions.
  */
 int gpubpf_check_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag);
 
 /*
- * Initializes *out for a target whose twins are images of one kernel: the kernel of the job's first site. Sites on
- * other kernels are refused. 0 or -ENOMEM.
+ * Initializes *out for a target whose twin images contain one kernel: the kernel of the job's first site. Sites on
+ * other kernels are refused. Returns 0 or -ENOMEM.
  */
 int gpubpf_twin_init_single(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
 
-/* Returns the program's name, such as "gpubpf-compile". */
+/* Returns the name of the worker's program, such as "gpubpf-compile". */
 const char *gpubpf_worker_program(enum gpubpf_worker_kind kind);
 
-/* Can a device run images of that kind? */
+/* Returns true if the device can run images of that kind. */
 bool gpubpf_caps_accept_image(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
 
 #endif

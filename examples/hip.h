@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inside.h for HIP, without gpubpf: runs kernel(from, to) on buffers of `words` 32-bit numbers; the first buffer
- * contains 0, 1, 2, ... It prints a checksum of the kernel's output. Any error ends the program. */
+/*
+ * For HIP workloads; does not use gpubpf. Like inside.h, it runs kernel(from, to) on buffers of `words` 32-bit numbers.
+ * The first buffer contains 0, 1, 2, ... The program prints a checksum of the kernel's output. Any error ends the
+ * program.
+ */
 #ifndef EXAMPLES_HIP_H
 #define EXAMPLES_HIP_H
 
@@ -19,7 +22,7 @@ static inline void check(hipError_t error, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
-/* Allocate a device buffer with these numbers. */
+/* Returns a new device buffer that contains these numbers. */
 static inline unsigned *buffer(const std::vector<unsigned> &numbers)
 {
 	unsigned *data;
@@ -29,7 +32,7 @@ static inline unsigned *buffer(const std::vector<unsigned> &numbers)
 	return data;
 }
 
-/* Copy the numbers from the device. */
+/* Returns a copy of the numbers in a device buffer. */
 static inline std::vector<unsigned> read(const unsigned *data, size_t words)
 {
 	std::vector<unsigned> numbers(words);

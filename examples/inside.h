@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload of the examples that probe inside kernels; it does not use gpubpf. It runs one kernel over `threads`
- * work-items in groups of `block`. The kernel is in OpenCL C, in a SPIR-V module (or its OpenCL C) next to the program,
- * or in a file named on the command line. It prints a checksum of the kernel's output. */
+/*
+ * The OpenCL workload of the examples that probe inside kernels; does not use gpubpf. It runs one kernel with `threads`
+ * work-items in groups of `block`, and prints a checksum of the kernel's output. The kernel is OpenCL C source in the
+ * program, or a file next to the program (workload.spv or workload.cl), or a file named on the command line.
+ */
 #ifndef EXAMPLES_INSIDE_H
 #define EXAMPLES_INSIDE_H
 
@@ -54,7 +56,7 @@ static inline int inside_launch(struct opencl *cl, const char *name, size_t word
 }
 
 #ifdef CL_VERSION_2_1
-/* Does the device accept SPIR-V modules? PoCL 3.1 does not. */
+/* Returns true if the device accepts SPIR-V modules. For example, PoCL 3.1 does not. */
 static inline int inside_il(cl_device_id device)
 {
 	char versions[256] = "";
@@ -62,7 +64,10 @@ static inline int inside_il(cl_device_id device)
 	return clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof(versions), versions, NULL) == CL_SUCCESS && *versions;
 }
 
-/* Use workload.spv, or its source workload.cl if the device takes no SPIR-V, or the file on the command line. */
+/*
+ * Run the kernel from the file on the command line, or from workload.spv, or from workload.cl if the device accepts no
+ * SPIR-V.
+ */
 static inline int inside_run(int argc, char **argv, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = { .device = first_device() };
@@ -85,7 +90,7 @@ static inline int inside_run(int argc, char **argv, const char *name, size_t wor
 }
 #endif
 
-/* Build the program from OpenCL C source instead. */
+/* Run the kernel from this OpenCL C source. */
 static inline int inside_source(const char *source, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = opencl_start(source);

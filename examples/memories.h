@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's allocations as a table, for probes and readers of their results. Rows are indexed by allocation
- * number. The last row stands for addresses outside of allocations, and for allocations from the 4095th on. */
+/*
+ * A table of the application's allocations, for probes and for programs that read their results. Rows are indexed by
+ * the number of the allocation. The last row is for addresses outside all allocations, and for allocations from number
+ * 4095 on.
+ */
 #ifndef EXAMPLES_MEMORIES_H
 #define EXAMPLES_MEMORIES_H
 

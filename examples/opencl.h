@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL code that all workloads share: the first device, a queue, kernels built from source. It does not use
- * gpubpf. Any error ends the program. */
+/*
+ * OpenCL code that all workloads share; does not use gpubpf. It opens the first device and a queue, and builds kernels
+ * from source. Any error ends the program.
+ */
 #ifndef EXAMPLES_OPENCL_H
 #define EXAMPLES_OPENCL_H
 

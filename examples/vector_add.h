@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vector addition with uneven work: thread i adds (i % 64 + 1) * rounds times. */
+/* A vector addition with uneven work: work-item i does (i % 64 + 1) * rounds additions. */
 #ifndef EXAMPLES_VECTOR_ADD_H
 #define EXAMPLES_VECTOR_ADD_H
 
@@ -17,7 +17,7 @@ static const char vector_add_source[] =
 	"	c[i] = sum;\n"
 	"}\n";
 
-/* Launch it `launches` times over n elements in groups of `local`. Returns 0 if the last result is right. */
+/* Launch the kernel `launches` times over n elements in groups of `local`. Returns 0 if the last result is right. */
 static inline int vector_add(const struct opencl *cl, cl_uint n, size_t local, int launches)
 {
 	size_t global = (n + local - 1) / local * local, wrong = 0;
@@ -39,7 +39,7 @@ static inline int vector_add(const struct opencl *cl, cl_uint n, size_t local, i
 		opencl_run(cl, kernel, global, local);
 	opencl_read(cl, mem[2], c, n * sizeof(*c));
 	for (cl_uint i = 0; i < n; i++) {
-		float sum = 0; /* small whole numbers: exact in any order */
+		float sum = 0; /* the elements are small integers, so the sum is exact in any order */
 
 		for (cl_uint k = 0; k <= i % 64; k++)
 			sum += a[i] + b[(i + k) % n];

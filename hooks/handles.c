@@ -11,10 +11,12 @@
 #include "core/wire/files/open_file.h"
 
 #define DEAD 0x80000000u
-#define COPY_MAX (64u << 20) /* bytes; larger images outside read-only segments are not copied */
+#define COPY_MAX (64u << 20) /* limit of copied images in bytes; larger images must be in read-only segments */
 
-/* Arguments of find_object(): is [from, to) in a read-only segment of a loaded program or library? Then its bytes do
- * not change while that object is loaded. */
+/*
+ * Arguments and results of find_object(), which checks whether [from, to) is in a read-only segment of a loaded
+ * executable or library. If so, the bytes do not change while that file is loaded.
+ */
 struct search {
 	uintptr_t from, to;
 	bool found;
@@ -70,7 +72,7 @@ void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
 	if (copy)
 		memcpy(copy, data, size);
 	else
-		kept->why = "its image is too large to copy (64 MiB at most)";
+		kept->why = "its image is larger than 64 MiB, and gpubpf cannot copy it";
 }
 
 void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
@@ -85,7 +87,7 @@ void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
 		fclose(file);
 	if (!n || n == COPY_MAX) {
 		free(data);
-		kept->why = "its file cannot be read, or is larger than 64 MiB";
+		kept->why = "its file cannot be read, or has 64 MiB or more";
 		return;
 	}
 	data[n] = 0;
@@ -106,11 +108,13 @@ void gpubpf_kept_finish(struct gpubpf_kept *kept)
 {
 	if (kept->owned)
 		free((void *)kept->data);
-	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
+	*kept = (struct gpubpf_kept){ .why = "its module was unloaded by the application" };
 }
 
-/* The caller reads the image after dl_iterate_phdr() has dropped the dynamic linker's lock: if another thread forked
- * while it is held, the child could not load libraries. */
+/*
+ * Returns true if the bytes are still loaded. The caller reads them after dl_iterate_phdr() has released the dynamic
+ * linker's lock. If another thread forked while that lock is held, the child could not load libraries.
+ */
 static bool is_loaded(const struct gpubpf_kept *kept)
 {
 	struct search s = { (uintptr_t)kept->data, (uintptr_t)kept->data + kept->size };
@@ -140,7 +144,7 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 	struct gpubpf_handle *r;
 
 	if (!handle)
-		return NULL; /* dead records have handle NULL, so the loop would find one */
+		return NULL; /* the loop would find a dead record, since dead records have the handle NULL */
 	r = atomic_load_explicit(&handles->bucket[bucket(handle)], memory_order_acquire);
 	while (r && atomic_load_explicit(&r->handle, memory_order_relaxed) != handle)
 		r = r->next;
@@ -164,6 +168,18 @@ void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubp
 
 		for (; r; r = r->next)
 			fn(r, arg);
+	}
+}
+
+void gpubpf_handles_clear(struct gpubpf_handles *handles)
+{
+	for (size_t i = 0; i < GPUBPF_HANDLE_BUCKETS; i++) {
+		struct gpubpf_handle *r = atomic_exchange(&handles->bucket[i], NULL), *next;
+
+		for (; r; r = next) {
+			next = r->next;
+			free(r);
+		}
 	}
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/wire/checks.h"
 
-static struct gpubpf_records *tables; /* written only by constructors */
+static struct gpubpf_records *tables; /* list; only constructors write it */
 
 static void lock_all(void)
 {
@@ -21,8 +22,10 @@ static void unlock_all(void)
 			pthread_mutex_unlock(&r->shard[i].lock);
 }
 
-/* pthread_atfork() runs the prepare handler that was registered first last. So a fork takes these locks after all
- * others; no thread takes another lock while it holds one of these. */
+/*
+ * pthread_atfork() calls the prepare handlers in reverse order of their registration. This handler is registered first,
+ * so a fork takes these locks after all other locks. No thread takes another lock while it holds one of these.
+ */
 __attribute__((constructor(101))) static void init(void)
 {
 	pthread_atfork(lock_all, unlock_all, unlock_all);
@@ -36,7 +39,10 @@ void gpubpf_records_init(struct gpubpf_records *records)
 	tables = records;
 }
 
-/* Lock and return the handle's shard. *head: the list in which its record is, or would be. */
+/*
+ * Lock the shard of the handle and return it. *head receives the list that contains the handle's record, or would
+ * contain it.
+ */
 static struct gpubpf_record_shard *lock_shard(struct gpubpf_records *records, const void *handle,
 					      struct gpubpf_record ***head)
 {
@@ -55,16 +61,21 @@ static struct gpubpf_record **find(struct gpubpf_record **at, const void *handle
 	return at;
 }
 
-void gpubpf_records_add(struct gpubpf_records *records, void *handle, struct gpubpf_record *record)
+void gpubpf_records_add_shared(struct gpubpf_records *records, void *handle, struct gpubpf_record *record, uint32_t refs)
 {
 	struct gpubpf_record **head;
 	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
 
 	record->handle = handle;
-	record->refs = 1;
+	record->refs = refs;
 	record->next = *head;
 	*head = record;
 	pthread_mutex_unlock(&s->lock);
+}
+
+void gpubpf_records_add(struct gpubpf_records *records, void *handle, struct gpubpf_record *record)
+{
+	gpubpf_records_add_shared(records, handle, record, 1);
 }
 
 void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
@@ -100,6 +111,47 @@ void *gpubpf_records_release(struct gpubpf_records *records, const void *handle)
 	else if (record)
 		*at = record->next;
 	pthread_mutex_unlock(&s->lock);
+	return record;
+}
+
+void *gpubpf_records_take(struct gpubpf_records *records, const void *handle)
+{
+	struct gpubpf_record **head, **at, *record;
+	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
+
+	at = find(head, handle);
+	record = *at;
+	if (record)
+		*at = record->next;
+	pthread_mutex_unlock(&s->lock);
+	return record;
+}
+
+/* Remove the first record of a shard for which fn returns true. Returns NULL if there is none. */
+static struct gpubpf_record *take_from(struct gpubpf_record_shard *s,
+				       bool (*fn)(struct gpubpf_record *record, const void *arg), const void *arg)
+{
+	for (int b = 0; b < GPUBPF_RECORD_BUCKETS; b++)
+		for (struct gpubpf_record **at = &s->bucket[b]; *at; at = &(*at)->next)
+			if (fn(*at, arg)) {
+				struct gpubpf_record *record = *at;
+
+				*at = record->next;
+				return record;
+			}
+	return NULL;
+}
+
+void *gpubpf_records_take_if(struct gpubpf_records *records, bool (*fn)(struct gpubpf_record *record, const void *arg),
+			     const void *arg)
+{
+	struct gpubpf_record *record = NULL;
+
+	for (int i = 0; i < GPUBPF_RECORD_SHARDS && !record; i++) {
+		pthread_mutex_lock(&records->shard[i].lock);
+		record = take_from(&records->shard[i], fn, arg);
+		pthread_mutex_unlock(&records->shard[i].lock);
+	}
 	return record;
 }
 

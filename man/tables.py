@@ -73,7 +73,8 @@ def sections(root):
             yield f'.TP\n.BI gpu/{f[2]}/ {names[f[0]]}\n{roff(f[6] + by)}\n'
     for f in rows(os.path.join(root, 'core/model/sections.def'), 'GPUBPF_SECTION'):
         host = '; not for a device' if f[2] == 'HOSTPROG' else ''
-        yield f'.TP\n.BI {f[0]} {names[f[1]]}\n{roff(f[3] + host)}\n'
+        name = 'NAME' if f[2] == 'RUN' else names[f[1]]
+        yield f'.TP\n.BI {f[0]} {name}\n{roff(f[3] + host)}\n'
 
 
 def bpf_commands(root):
@@ -81,7 +82,7 @@ def bpf_commands(root):
         yield f'.TP\n.BR "{f[0]} {f[1]}"' + (' " (foreseen)"' if f[3] == 'FORESEEN' else '') + f'\n{roff(f[4])}\n'
 
 
-LANG = 'cli/lang'
+LANG = 'cli/lang/tree'
 
 
 def entry(name, text):
@@ -99,6 +100,17 @@ def functions(root):
         yield entry(f[5], f[6])
 
 
+def config(root):
+    for f in rows(os.path.join(root, LANG, 'config.def'), 'LANG_CONFIG'):
+        yield entry(f[0], f[2])
+
+
+def features(root):
+    """One paragraph per feature of bpftrace."""
+    for section, feature, state, _, note in rows(os.path.join(root, LANG, 'features.def'), 'LANG_FEATURE'):
+        yield entry(f'{section}: {feature}', state.lower() + (f': {note}' if note else ''))
+
+
 def refused(root):
     """One paragraph a reason, with all its words."""
     reasons = {}
@@ -112,7 +124,8 @@ def refused(root):
 
 def main(page, root, out):
     lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types, '@SECTIONS@\n': sections, '@BUILTINS@\n': builtins,
-             '@FUNCTIONS@\n': functions, '@REFUSED@\n': refused, '@BPF_COMMANDS@\n': bpf_commands}
+             '@FUNCTIONS@\n': functions, '@REFUSED@\n': refused, '@CONFIG@\n': config,
+             '@FEATURES@\n': features, '@BPF_COMMANDS@\n': bpf_commands}
     with open(page, encoding='ascii') as f, open(out, 'w', encoding='ascii') as to:
         for line in f:
             to.writelines(lists[line](root) if line in lists else [line])

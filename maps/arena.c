@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialises an arena: header, layouts, initial values. */
+/* Initialises an arena: writes its header, the layouts of the maps and their initial values. */
 #include "impl.h"
 
 #include <string.h>
@@ -10,23 +10,33 @@
 #include "gpubpf/allocation.h"
 
 _Static_assert(sizeof(struct gpubpf_arena_hdr) == GPUBPF_ARENA_RNG, "the header ends where the counters begin");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, version) == GPUBPF_ARENA_IS_VERSION, "offset used by devices");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, replicas) == GPUBPF_ARENA_REPLICAS, "offset used by devices");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, clock_cycles) == GPUBPF_ARENA_CLOCK, "offset used by devices");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_THREAD_DROPS, "likewise");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, allocations) == GPUBPF_ARENA_ALLOCATIONS, "likewise");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, allocation_tables) == GPUBPF_ARENA_ALLOCATION_TABLES, "likewise");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, granules) == GPUBPF_ARENA_GRANULES, "likewise");
-_Static_assert(offsetof(struct gpubpf_arena_hdr, unix_ns) == GPUBPF_ARENA_UNIX, "likewise");
-_Static_assert(offsetof(struct gpubpf_allocation_head, version) == GPUBPF_ALLOCATION_VERSION, "likewise");
-_Static_assert(offsetof(struct gpubpf_allocation_head, rows) == GPUBPF_ALLOCATION_COUNTS, "likewise");
-_Static_assert(sizeof(struct gpubpf_allocation_head) == GPUBPF_ALLOCATION_ROWS, "rows begin behind the head");
-_Static_assert(sizeof(struct gpubpf_allocation) == GPUBPF_ALLOCATION_ROW, "what helper 523 gives is a row");
-_Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are hashed as bytes");
-_Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "rows for all maps of a unit, and the ring for prints");
-_Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, version) == GPUBPF_ARENA_IS_VERSION,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, replicas) == GPUBPF_ARENA_REPLICAS,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, clock_cycles) == GPUBPF_ARENA_CLOCK,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_THREAD_DROPS,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, allocations) == GPUBPF_ARENA_ALLOCATIONS,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, allocation_tables) == GPUBPF_ARENA_ALLOCATION_TABLES,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, granules) == GPUBPF_ARENA_GRANULES,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, unix_ns) == GPUBPF_ARENA_UNIX, "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_allocation_head, version) == GPUBPF_ALLOCATION_VERSION,
+	       "must equal the offset that devices use");
+_Static_assert(offsetof(struct gpubpf_allocation_head, rows) == GPUBPF_ALLOCATION_COUNTS,
+	       "must equal the offset that devices use");
+_Static_assert(sizeof(struct gpubpf_allocation_head) == GPUBPF_ALLOCATION_ROWS, "the rows follow the head");
+_Static_assert(sizeof(struct gpubpf_allocation) == GPUBPF_ALLOCATION_ROW, "helper 523 copies a row");
+_Static_assert(sizeof(struct gpubpf_map_layout) == 64, "layouts are hashed as bytes, so they have no padding");
+_Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "a row for each map of a unit, and one for the print ring");
+_Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128,
+	       "must have the size of a cache line");
 
-/* Set the counters of helper 7 to random numbers, or to the time if the system has no randomness. */
+/* Set the counters of helper 7 to random numbers, or to the current time if getrandom() fails. */
 static void seed_counters(char *arena)
 {
 	uint64_t seeds[GPUBPF_ARENA_RNG_COPIES];
@@ -43,8 +53,8 @@ static void seed_counters(char *arena)
 }
 
 /*
- * Add maps to an arena that others read. The order of the stores matters: a process that reads a new header word also
- * reads the data that was written before it.
+ * Add maps to an arena that other processes read. The order of the stores matters. A process that reads the new value
+ * of a header word also reads the data that was stored before.
  */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: assigns offsets to the maps of an arena, and decides how many copies each has. Before: maps as loaded, of any
- * size. After: every offset is below the arena's size, and no product of a layout's numbers exceeds it. Requires: the
- * programs' facts (map_use) for replication.
+ * Does: assigns offsets to the maps of an arena, and decides how many copies each map has.
+ * Before: maps as their objects define them, of any size.
+ * After: every offset is below the arena's size, and no product of numbers in a layout exceeds this size.
+ * Requires: the facts of the programs (map_use), which determine whether maps have copies.
  */
 #include "impl.h"
 
@@ -17,21 +18,20 @@
 
 #define DEFAULT_SIZE (1ull << 30)
 #define DEFAULT_THREADS (1u << 20)
-#define MIN_THREADS 1024u           /* a layout with room for fewer threads in per-thread maps is refused */
+#define MIN_THREADS 1024u           /* minimum of threads in per-thread maps; layouts with fewer are refused */
 #define COPIES_BUDGET (64ull << 20)
-#define MAX_SMALL_BYTES 64u                   /* maximum bytes of an array whose copies share cache lines with those
-					       * of other maps */
+#define MAX_SMALL_BYTES 64u                   /* limit for arrays whose copies share cache lines with others */
 #define PERF_BYTES (4ull << 20)
 #define MIN_PERF_BYTES (64ull << 10)
 #define MAX_ENTRIES 0x7ffffffeu
-#define MAX_ENTRY_HEAD_BYTES 32               /* maximum bytes that a kind adds to each entry */
-#define MAX_ASKED_ENTRY_BYTES 8               /* maximum bytes per entry of a kind without values */
+#define MAX_ENTRY_HEAD_BYTES 32               /* limit of the bytes that a kind adds to each entry */
+#define MAX_ASKED_ENTRY_BYTES 8               /* limit of the bytes per entry in a kind that stores no values */
 #define MAX_REPLICAS 65536u
-#define MAX_SIZE (1ull << 36)       /* limit of an arena in bytes, on which maps/kinds/ring.h relies */
+#define MAX_SIZE (1ull << 36)       /* limit of an arena's size in bytes, on which maps/kinds/ring.h relies */
 
 /*
- * Returns the flag for replicas that a reader sums, if device programs only add to the values and all adds have one
- * width; else 0.
+ * Returns the flag for copies that readers sum, if programs on devices only add to the values and all adds have the
+ * same width; else 0.
  */
 static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 {
@@ -46,8 +46,8 @@ static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 }
 
 /*
- * Reports the errors that bpf(2) would report for the definition. The limits keep the bytes of one entry times
- * max_entries within 64 bits.
+ * Reports the errors that bpf(2) would return for the definition. After the check, max_entries times the bytes of one
+ * entry is below 2^64.
  */
 static int check_map(struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
@@ -83,7 +83,7 @@ static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubp
 		l->flags |= GPUBPF_LAYOUT_DELETES;
 }
 
-/* Gives all maps that can be elements of one map of maps the same use, since they share one layout. */
+/* All maps that can be elements of the same map of maps get the same uses, because they have the same layout. */
 void gpubpf_layout_propagate_use(const struct gpubpf_unit *unit, uint32_t *map_use)
 {
 	for (uint32_t p = 0; p < unit->nmaps; p++) {
@@ -124,11 +124,11 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
 }
 
-#define MIN_SIZE_DIVISOR 8 /* a map needs at least an eighth of the bytes that is_plausible() computes */
+#define MIN_SIZE_DIVISOR 8 /* the estimate of is_plausible() is at most this many times the real size */
 
 /*
- * Could all required copies of the map, with at most *bytes bytes, fit in max? If so, no product of the layout's
- * numbers overflows.
+ * Returns true if all required copies of the map may fit in `max` bytes. *bytes is an upper bound of their size. If the
+ * result is true, no product in the layout overflows.
  */
 static bool is_plausible(const struct gpubpf_map *map, const struct gpubpf_map_scale *scale, uint64_t max, uint64_t *bytes)
 {
@@ -152,8 +152,8 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 }
 
 /*
- * Returns a pointer to the offset at which the next map begins: `at` in the arena's own part, or `placed` after it.
- * Maps outside the arena begin on separate pages, because each is registered, allocated and freed separately.
+ * Returns a pointer to the offset for the next map: `at` inside the arena's device part, or `placed` after it. Maps
+ * outside the arena begin on separate pages, because each is registered, allocated and freed separately.
  */
 static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
 {
@@ -161,7 +161,10 @@ static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, ui
 	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
 }
 
-/* Is the map summed, and so small that most of a replica's cache line would be unused? */
+/*
+ * Returns true if readers sum the copies of the map, and a copy is so small that most of its cache line would be
+ * unused.
+ */
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	return map->type->impl == &gpubpf_array_impl && l->copies > 1 &&
@@ -170,8 +173,8 @@ static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layou
 }
 
 /*
- * Interleave small sums: each multiprocessor has one line with its summands of all these maps, so that a warp adds to
- * neighbouring words at once. Returns their end. An agent copies them as part of the first map.
+ * Interleave small summed maps: each multiprocessor has one cache line with its copies of all these maps, so that a
+ * warp adds to neighbouring words. Returns the end of these maps. An agent copies them as part of the first one.
  */
 static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
 {
@@ -197,8 +200,8 @@ static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *
 }
 
 /*
- * Lay out the maps that the layout does not have yet, in order. Returns the end of the last one. If a map does not fit,
- * returns more than max and sets *culprit.
+ * Lay out the maps that have no layout yet, in order. Returns the end of the last one. If a map does not fit, returns
+ * more than `max` and sets *culprit to its index.
  */
 static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			     const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout,
@@ -215,7 +218,8 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 		struct gpubpf_map_layout *l = &layout->maps[i];
 		struct gpubpf_map map = unit->maps[i];
 
-		check_map(&map, NULL); /* called only to correct unset members */
+		/* the definition is valid; the call corrects members that have no meaning for the type */
+		check_map(&map, NULL);
 		init_layout(&map, use[i], l);
 		if (opts->places)
 			l->flags |= opts->places[i];
@@ -234,7 +238,7 @@ static uint64_t lay_out_maps(const struct gpubpf_unit *unit, const struct gpubpf
 			return max + 1;
 		}
 		if (map.prototype)
-			l->size = 0; /* a prototype has an offset but no memory, so an agent must not copy it */
+			l->size = 0; /* a prototype has an offset but no memory, so agents must not copy it */
 		*next = l->ctl + l->size;
 	}
 	at = interleave_maps(layout->maps, small, nsmall, at);
@@ -259,7 +263,7 @@ static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_
 			    uint64_t max, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map *map = culprit < unit->nmaps ? &unit->maps[culprit] : NULL;
-	/* a map whose size is implausible has no layout */
+	/* a map that cannot fit has no layout, only an upper bound of its size */
 	bool bound = map && !layout->maps[culprit].data && map->type->impl != &gpubpf_array_impl;
 	uint64_t left = map && layout->maps[culprit].ctl < max ? max - layout->maps[culprit].ctl : 0;
 
@@ -270,7 +274,7 @@ static int report_too_large(const struct gpubpf_unit *unit, const struct gpubpf_
 			bound ? "up to " : "", map ? (unsigned long long)layout->maps[culprit].size : 0ull,
 			(unsigned long long)left, (unsigned long long)(layout->nmaps ? max - layout->used : max),
 			layout->nmaps ? "maps added later" : "all maps");
-	gpubpf_diag_remedy(diag, "give it fewer entries (max_entries) or smaller values");
+	gpubpf_diag_remedy(diag, "reduce its max_entries, or use smaller values");
 	return -E2BIG;
 }
 
@@ -326,7 +330,7 @@ static int check_maps(const struct gpubpf_unit *unit, uint32_t first, struct gpu
 	return err;
 }
 
-/* Adds the unit's new maps as one segment. `fixed`: the number of threads in `scale` must not change. */
+/* Adds the unit's new maps as one segment. `fixed`: scale->threads must not change. */
 static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
 		       struct gpubpf_diag *diag)
@@ -355,8 +359,8 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 }
 
 /*
- * Moves maps with another placement after the arena's own part, whose end is known now, and reserves room for more such
- * maps.
+ * Moves the maps that are placed outside the arena after the arena's device part, whose end is now known. Reserves
+ * memory for more such maps.
  */
 static void place_external_maps(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations of bpf(2) on the maps of an arena, dispatched by the kind of the map. Changes go through the device
- * library, so that the tool and twins on the same memory follow one protocol.
+ * Implements the operations of bpf(2): calls the functions of the map's kind. The maps are in an arena, the block of
+ * memory that holds all maps of a session on one device. Changes call the device library (maps/device), the code with
+ * which twins access maps. So the tool and twins follow the same protocol when they share memory.
  */
 #include "impl.h"
 
@@ -12,7 +13,7 @@
 #include "maps/host/host.h"
 
 #ifndef ENOTSUPP
-#define ENOTSUPP 524 /* an error of the kernel that bpf(2) returns */
+#define ENOTSUPP 524 /* an internal error number of the Linux kernel, which bpf(2) returns */
 #endif
 
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value)
@@ -39,8 +40,8 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
 }
 
 /*
- * May a caller add to words of this size at this offset? If the copies are summands of another size, the sum would
- * carry into the next word.
+ * Returns true if a caller may add to words of this size at this offset. If readers sum copies in words of another
+ * size, a carry could enter the next word.
  */
 static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
 {
@@ -52,7 +53,7 @@ static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint
 	       width == summed && !(offset % width) && offset < l->value_size && width <= l->value_size - offset;
 }
 
-/* Find the address of a key's value. If the key does not exist, insert a value of zeros. */
+/* Find the address of the value of a key. If the key does not exist, it is inserted with a value of zeros. */
 static int find_or_insert(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
 {
 	void *zeros;

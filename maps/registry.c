@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of map types, from include/gpubpf/map_types.def: the number, the operations and the kind of each type. */
+/*
+ * Defines the table of map types from include/gpubpf/map_types.def, with the number, operations and kind of each type.
+ */
 #include "impl.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program and captures its output, for tests that compare it with and without probes. */
+/* Runs a program and captures its output, for tests that compare runs with and without probes. */
 #ifndef GPUBPF_TESTS_CHILD_H
 #define GPUBPF_TESTS_CHILD_H
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct child {
-	int status;              /* of waitpid(2); -1: timeout, killed */
+	int status;              /* status from waitpid(2); -1: the child was killed after a timeout */
 	char out[65536], err[8192];
 	double seconds;
 };
@@ -38,7 +38,7 @@ static int child_wait(pid_t pid, int timeout_s)
 	return -1;
 }
 
-/* become() sets the environment in the child and executes the program */
+/* Runs a child process. become() sets the environment in the child and executes the program. */
 static void child_run(struct child *c, int timeout_s, void (*become)(const void *), const void *arg)
 {
 	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600), err = open("/tmp", O_TMPFILE | O_RDWR, 0600);

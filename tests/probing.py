@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs applications native and probed: common code of drivers of whole programs.
+"""Runs applications without and with probes: common code of tests with whole applications.
 
 An application prints its results, and `kernel NAME launches N items M` for each kernel it launches. Under
 the probes of tests/real/count.bpf.c its output and exit status must stay the same, every launch must be probed, and the
@@ -16,8 +16,8 @@ from tap import ok, plan, skip
 
 class Prober:
     def __init__(self, build, where, env, may_refuse=(), before=()):
-        """`where` names the device in the tests' names; `before` are words in front of each application: the
-        launcher of a simulated GPU."""
+        """`where` is the device's name in the tests' names. `before` is put in front of each command: the launcher of a
+        simulated GPU."""
         self.build, self.where, self.env, self.may_refuse = build, where, env, may_refuse
         self.before = list(before)
         self.cache = tempfile.TemporaryDirectory()
@@ -43,7 +43,8 @@ class Prober:
         return self.run(tool + ["--"] + self.before + command)
 
     def native(self, command):
-        """Returns the native run for comparison, cached; three attempts, because some runtimes crash at times."""
+        """Returns the result of a run without probes, from a cache. Some runtimes crash at times, so there are three
+        attempts."""
         key = (*self.before, *command, *sorted(self.env.items()))
         if key not in self.natives:
             self.natives[key] = self.run_native(command)
@@ -64,7 +65,7 @@ class Prober:
             return
         report = f"{self.cache.name}/{name}.json"
         probed = self.probe(report, [f"{self.build}/tests/real/count.bpf.o"], command)
-        ended = isinstance(native[0], int) and 0 <= native[0] < 128 # normal exit, not by a signal
+        ended = isinstance(native[0], int) and 0 <= native[0] < 128 # a normal exit and not a signal
         self.tap(native[:2] == probed[:2] and ended,
                  f"{name} on {self.where}: output and status {native[0]} as without probes", native, probed)
         try:
@@ -92,7 +93,7 @@ class Prober:
 
 
 def read_launches(out):
-    """Returns name -> [launches, items] from the application's output."""
+    """Returns {kernel: [launches, items]} from the application's output."""
     sums = {}
     for name, launches, items in re.findall(rb"^kernel (\S+) launches (\d+) items (\d+)$", out, re.M):
         s = sums.setdefault(name.decode(), [0, 0])

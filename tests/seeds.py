@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""seeds.py [-j JOBS] [-n EACH] FIRST COUNT COMMAND...: runs a test of random cases at length. COMMAND prints TAP; it
-runs for each EACH (default 64) of COUNT cases, starting with seed FIRST, in JOBS processes (default: one per
-processor). In its words {seed} is the first of its seeds and {count} their number. Prints each failure with the command
-that repeats it, and at the end the number of cases. From the source's folder:
+"""seeds.py [-j JOBS] [-n EACH] FIRST COUNT COMMAND...: runs a test of random cases with many seeds. COMMAND prints
+TAP. It runs once for each EACH (default 64) of COUNT cases, which have the seeds from FIRST on, in JOBS processes
+(default: one per processor). In COMMAND, {seed} is the first seed of a run and {count} the number of its cases.
+Prints each failure with the command that repeats it, and at the end the number of cases. Examples, from the
+source's folder:
 
-  tests/seeds.py -n 25 1000 10000 tests/opencl/places.py build intel source clang-22 random:{seed}:{count}
-  tests/seeds.py 1000 10000 tests/cuda/accept.py build/tests/cuda/places-twins {seed} {count}"""
+  tests/seeds.py -n 25 1000 10000 tests/backends/spirv/opencl/places.py build intel source clang-22 random:{seed}:{count}
+  tests/seeds.py 1000 10000 tests/backends/cuda/ptx/accept.py build/tests/backends/cuda/places-twins {seed} {count}"""
 import argparse
 import concurrent.futures
 import os
@@ -17,7 +18,7 @@ import time
 
 
 def run(command, seconds):
-    """Returns the number of passed tests, the lines of failed ones, and the reason if there are none."""
+    """Returns (number of passed tests, lines of failed tests, reason if all tests were skipped)."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
                               encoding="utf-8", errors="replace")

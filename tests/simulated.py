@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """simulated.py COMMAND..., or run(): runs a program on the simulated AMD GPU.
 
-ROCr 5.2.3 on the simulator fails at times, more often on a busy machine, even without gpubpf: an assertion stops it
-(an error code of the queue that it does not know, when the queue is created), or it reads a packet before it is
-complete and never again. Failures with these messages are run again, and reported; a failure without them, or a
-repeated one, counts as failed."""
+ROCr 5.2.3 on the simulator fails at times, more often on a busy machine, even without gpubpf. Either an assertion
+stops it when a queue is created, because it does not know an error code of the queue. Or it reads a packet before
+the packet is complete, and does not read it again. A run that fails with one of these messages is repeated and
+reported. A failure without them, or after RUNS attempts, counts as failed."""
 import os
 import re
 import signal
@@ -15,12 +15,13 @@ import tempfile
 import time
 
 RUNS = 10
-LOST = 60  # timeout in seconds after a packet was read too early; most runs continue at the next packet
+LOST = 60  # seconds that a run may take after ROCr read a packet too early; most runs continue at the next packet
 WORDS = re.compile(rb"Undefined queue error code|\[rj warn\] INVALID pkt")
 
 
 def find_message(errors):
-    """Returns the simulator's message in the output so far. Uses pread(), because a child shares the file position."""
+    """Returns the simulator's message in the output so far, if any. Uses pread(), because a child shares the file
+    position."""
     found = WORDS.search(os.pread(errors.fileno(), os.fstat(errors.fileno()).st_size, 0))
     return found and found.group().decode()
 
@@ -33,15 +34,15 @@ def ended(child):
 
 
 def sleeping(env):
-    """Preloads tests/hip/waits.c (from $GPUBPF_TEST_WAITS), so that waiting programs do not use the simulator's CPU
-    time."""
+    """Returns the environment with tests/backends/hip/waits.c ($GPUBPF_TEST_WAITS) preloaded, so that waiting programs
+    do not use the simulator's CPU time."""
     env = dict(os.environ if env is None else env)
     preloaded = [env[name] for name in ("LD_PRELOAD", "GPUBPF_TEST_WAITS") if env.get(name)]
     return dict(env, LD_PRELOAD=":".join(preloaded)) if preloaded else env
 
 
 def once(command, timeout, env, cwd):
-    """Returns (status, or None if it was killed; output; errors; the simulator's message)."""
+    """Runs the command once. Returns (status or None if it was killed, output, errors, the simulator's message)."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=out, stderr=errors, env=sleeping(env), cwd=cwd, start_new_session=True)
         until, lost = time.monotonic() + timeout, False
@@ -75,7 +76,8 @@ def run(command, timeout=300, env=None, cwd=None, text=False):
 
 
 def twin(gfx, launch, base, made, sizes, shape):
-    """Runs the kernel k of `base` and its twin `made`, with its layout and arena files, through tests/hip/launch.c."""
+    """Runs the kernel k of `base` and its twin in `made`, with the twin's layout and arena files, through
+    tests/backends/hip/launch.c."""
     return run([str(a) for a in (os.environ["GPUBPF_AMD_SIM"], gfx, launch, base, "k", made, made + ".layout", made + ".arena", sizes,
                                  *shape)], text=True)
 

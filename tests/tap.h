@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Test Anything Protocol for our C tests: each ok() is one test, done() prints the plan and
- * returns main's status. */
+/*
+ * The Test Anything Protocol for gpubpf's C tests: each call of ok() is one test. done() prints the plan and returns
+ * main's exit status.
+ */
 #ifndef GPUBPF_TESTS_TAP_H
 #define GPUBPF_TESTS_TAP_H
 
@@ -24,14 +26,14 @@ static bool ok(bool cond, const char *name, ...)
 	va_end(ap);
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '#')
-			*c = *c == '#' ? '%' : ' '; /* a test is one line; # would start a directive */
+			*c = *c == '#' ? '%' : ' '; /* a test must be one line, and # would start a directive */
 	printf("%sok %d - %s\n", cond ? "" : "not ", ++tap_count, text);
 	fflush(stdout);
 	tap_failed += !cond;
 	return cond;
 }
 
-/* Reports a test that cannot run here, with the reason. */
+/* Report a test that cannot run here, with the reason. */
 __attribute__((format(printf, 2, 3), unused))
 static void skip(const char *name, const char *reason, ...)
 {
@@ -45,7 +47,7 @@ static void skip(const char *name, const char *reason, ...)
 	fflush(stdout);
 }
 
-/* Prints a line that explains a failure. */
+/* Print a line that explains a failure. */
 __attribute__((format(printf, 1, 2), unused))
 static void note(const char *fmt, ...)
 {
@@ -58,8 +60,10 @@ static void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Records that programs at a place of a target's code worked. If all tests of the program pass, done()
- * writes a file per place to the folder GPUBPF_TEST_RAN, from which SUPPORT.md's table is made. */
+/*
+ * Record that programs at a place worked with a target. If all tests of the process pass, done() writes a file for each
+ * such place to the folder GPUBPF_TEST_RAN. SUPPORT.md's table is made from these files.
+ */
 static char tap_ran[64][40];
 
 __attribute__((unused))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Test Anything Protocol for our Python tests, like tests/tap.h for the C tests."""
+"""The Test Anything Protocol for gpubpf's Python tests, like tests/tap.h for the C tests."""
 import os
 import sys
 
@@ -29,7 +29,7 @@ def skip_all(why):
 
 
 def ran(target, place):
-    """Records that programs at a place of a target's code worked, like tests/tap.h."""
+    """Records that programs at a place worked with a target; see tests/tap.h."""
     places.add(f"{target} {place}")
 
 

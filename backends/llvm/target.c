@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "llvm": the lowered programs as readable IR, before the device library is linked. It uses the signatures
- * of the SPIR-V library, which is independent of vendors. */
+/*
+ * Implements the target "llvm": it emits the lowered programs as readable LLVM IR, before the device library is linked.
+ * The IR uses the signatures of the SPIR-V library, which does not depend on a vendor.
+ */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf bpf: runs unmodified eBPF loaders, and the programs that they probe, in one session. */
+/* gpubpf bpf: runs an unmodified eBPF loader and the applications that its programs probe in one session. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/* Write the report, only with --report or -v: the loader has printed its own. */
+/* Write the report only with --report or -v: by default the loader prints its own results. */
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_report_opts opts = cli_report_opts(trace->args);

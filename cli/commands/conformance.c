@@ -15,7 +15,7 @@
 
 #define HOST "host"
 
-/* Append the name of the route to the device's name if --route selects one. */
+/* Append " by ROUTE" to the device's name if --route selects a route. */
 static void name_device(struct suite_device *d, const struct gpubpf_target_info *route)
 {
 	size_t n = strlen(d->caps.name);
@@ -61,7 +61,7 @@ static int add_backend(struct suite_run *run, const char *backend)
 	return err;
 }
 
-/* Add the devices of the run: those that the options name, or the interpreter and all devices of each runtime. */
+/* Add the devices that the options name. Without these options, add the interpreter and all devices of each runtime. */
 static int find_devices(struct suite_run *run, const char *only)
 {
 	static const struct gpubpf_device_caps host = { .backend = HOST,
@@ -88,7 +88,7 @@ struct progress {
 	size_t done;
 };
 
-/* Show the number of finished cases; on a terminal, in one line that is updated. */
+/* Show the number of finished cases. On a terminal, one line is redrawn. */
 static void show_progress(void *arg, size_t done)
 {
 	struct progress *progress = arg;
@@ -100,8 +100,8 @@ static void show_progress(void *arg, size_t done)
 }
 
 /*
- * Run all cases on each device. A case in an application is a session of its own; the workers continue from one session
- * to the next.
+ * Run all cases on each device. Cases that probe an application run in separate sessions; these sessions reuse the same
+ * workers.
  */
 static void run_devices(struct suite_run *run)
 {
@@ -119,7 +119,7 @@ static void run_devices(struct suite_run *run)
 	gpubpf_workers_reuse(false);
 }
 
-/* Write the results to the file of an option, in its format. */
+/* Write the results to the file that the option names, if it was passed. write() writes the option's format. */
 static int write_file(const struct cli_args *args, enum cli_option option, const struct suite_run *run,
 		      void (*write)(const struct suite_run *run, FILE *out))
 {
@@ -171,7 +171,9 @@ static int read_suite(const struct cli_args *args, struct suite_run *run)
 	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
 }
 
-/* Parse the value of --random: N programs, or SECONDS followed by s. */
+/*
+ * Parse the value of --random, a number of programs or a number of seconds followed by s. Also parse --seed and --jobs.
+ */
 static int read_random(const struct cli_args *args, struct suite_run *run)
 {
 	const char *text = cli_str(args, OPT_RANDOM, NULL);
@@ -184,11 +186,11 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	if (!cli_u64(args, OPT_SEED, 0, &run->seed) || !cli_u64(args, OPT_JOBS, 1, &run->jobs))
 		return CLI_USAGE;
 	if (run->jobs > SUITE_JOBS || (!text && cli_has(args, OPT_JOBS))) {
-		cli_error("--jobs: give --random, and 1 to %d processes", SUITE_JOBS);
+		cli_error("--jobs: needs --random, and a number from 1 to %d", SUITE_JOBS);
 		return CLI_USAGE;
 	}
 	if (!text && cli_has(args, OPT_SEED)) {
-		cli_error("--seed: only valid with --random");
+		cli_error("--seed: needs --random");
 		return CLI_USAGE;
 	}
 	if (!text)
@@ -198,11 +200,11 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	*limit = strtoull(text, &end, 10);
 	if (*limit && !strcmp(end, limit == &run->seconds ? "s" : "") && run->verify)
 		return CLI_OK;
-	cli_error("--random %s: must be a number of programs, or seconds as in 60s, without --no-verify", text);
+	cli_error("--random %s: must be a number of programs, or of seconds as in 60s, and excludes --no-verify", text);
 	return CLI_USAGE;
 }
 
-/* Read --route. Random programs run in kernels of their own, so they exclude it. */
+/* Read --route. It cannot be combined with --random, whose programs do not run in an application's kernels. */
 static int read_route(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_ROUTE, NULL);
@@ -216,7 +218,7 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* Read the placement of maps. Cases are skipped on a device without such memory. */
+/* Read --place, the placement of maps. Cases are skipped on a device that does not support the placement. */
 static int read_place(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_PLACE_ALL, NULL);

@@ -26,20 +26,20 @@ static const char *clock_name(uint32_t clock)
 	return names[clock];
 }
 
-/* Return the names of the targets that the device can use, separated by commas; "-": none. */
-static const char *list_targets(const struct gpubpf_device_caps *c, char *text, size_t size)
+/* Store the names or code forms of the targets that the device can use, separated by commas. "-" means none. */
+static const char *list_targets(const struct gpubpf_device_caps *c, bool names, char *text, size_t size)
 {
 	const struct gpubpf_target_info *t;
 	size_t n = 0;
 
 	snprintf(text, size, "-");
 	for (size_t i = 0; (t = gpubpf_target_at(i)) && n < size; i++)
-		if (t->emits && !t->assembled && gpubpf_caps_accept_image(c, t->output))
-			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", t->name);
+		if (gpubpf_target_emits_for(t, c))
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", names ? t->name : t->code);
 	return text;
 }
 
-/* Return the device's capabilities for the memory of maps as JSON. */
+/* Return as JSON what kinds of map memory the device supports. */
 static struct json_object *list_caps(const struct gpubpf_device_caps *c)
 {
 	struct json_object *list = json_object_new_array();
@@ -72,7 +72,7 @@ static void put_rows(struct gpubpf_table *t, const char *backend, const struct c
 		gpubpf_table_cell(t, "%s", backend);
 		gpubpf_table_cell(t, "%u", i);
 		gpubpf_table_cell(t, "%.96s", c->name);
-		gpubpf_table_cell(t, "%s", list_targets(c, text, sizeof(text)));
+		gpubpf_table_cell(t, "%s", list_targets(c, false, text, sizeof(text)));
 		gpubpf_table_cell(t, "%u", c->compute_units);
 		gpubpf_table_cell(t, "%u", c->warp_size);
 		gpubpf_table_cell(t, "%s", clock_name(c->clock));
@@ -92,7 +92,7 @@ static struct json_object *list_json(const struct cli_devices *f)
 
 		json_object_object_add(o, "name", json_object_new_string(c->name));
 		json_object_object_add(o, "driver", json_object_new_string(c->driver));
-		json_object_object_add(o, "targets", json_object_new_string(list_targets(c, text, sizeof(text))));
+		json_object_object_add(o, "targets", json_object_new_string(list_targets(c, true, text, sizeof(text))));
 		json_object_object_add(o, "compute_units", json_object_new_uint64(c->compute_units));
 		json_object_object_add(o, "warp_size", json_object_new_uint64(c->warp_size));
 		json_object_object_add(o, "clock", json_object_new_string(clock_name(c->clock)));

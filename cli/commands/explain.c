@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains results that the user probably does not expect: one line each, with the names that were seen instead. */
+/*
+ * Prints why a run gave results that the user probably does not expect, such as a program that matched no kernel. Each
+ * note is one line and names the kernels or functions that were seen.
+ */
 #include "cli/cli.h"
 
 #include <stdarg.h>
@@ -9,16 +12,17 @@
 #include "core/session/twins/called_functions.h"
 #include "core/session/base/named_places.h"
 #include "core/session/report/report.h"
+#include "core/target.h"
 #include "core/wire/match.h"
 
 #define MAX_LISTED 8
 #define MAX_SEEN 1024
 
-/* up to MAX_SEEN distinct names; text lists the first LISTED of them */
+/* up to MAX_SEEN distinct names of kernels or functions; `text` lists the first MAX_LISTED names */
 struct seen {
 	char (*names)[256];
 	uint32_t n;
-	bool known; /* the functions that at least one kernel calls are known */
+	bool known; /* the called functions of at least one kernel are known */
 	char text[1200];
 };
 
@@ -51,14 +55,14 @@ static const char *nearest(const struct seen *seen, const char *pattern)
 	return cli_nearest(pattern, names, seen->n);
 }
 
-/* A program as its user wrote it: the name in an object, or the probe in a text. */
+/* A program as messages name it: by its name in an object, or by its probe in a program text. */
 struct subject {
 	const struct gpubpf_prog *prog;
 	bool text;
 	char is[160];
 };
 
-/* Suggest a correction, or the most similar name. */
+/* Write to buf what the user can change: the most similar name, or an --attach option. */
 static const char *remedy(const struct subject *who, const char *near, char buf[512])
 {
 	buf[0] = '\0';
@@ -87,7 +91,7 @@ static void explain_function(struct gpubpf_session *s, const struct subject *who
 
 	if (!seen->known)
 		gpubpf_session_note(s,
-				    "%s: the functions that kernels call could not be determined; the report gives "
+				    "%s: gpubpf could not determine which functions the kernels call; the report gives "
 				    "the reason for each kernel",
 				    who->is);
 	else if (!seen->n)
@@ -108,8 +112,8 @@ static void explain_function(struct gpubpf_session *s, const struct subject *who
 static void explain_place(struct gpubpf_session *s, const struct subject *who)
 {
 	gpubpf_session_note(s,
-			    "%s: no inspected kernel has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
-			    "lists marks, and lines of code that was compiled with them (nvcc -lineinfo)",
+			    "%s: no inspected kernel has a place gpu/%s/%s; gpubpf kernel list --places -- CMD lists "
+			    "marks, and source lines if the code has line information (nvcc -lineinfo)",
 			    who->is, gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
 }
 
@@ -118,8 +122,8 @@ static void explain_none(struct gpubpf_session *s, const struct subject *who)
 	const char *place = gpubpf_place_kind(who->prog->site)->name;
 
 	gpubpf_session_note(s,
-			    "%s: none of its kernels has a place gpu/%s/; gpubpf kernel list --places -- CMD lists "
-			    "all places",
+			    "%s: none of its kernels has a place gpu/%s/ (a point where a BPF program can run); gpubpf "
+			    "kernel list --places -- CMD lists all places",
 			    who->is, place);
 }
 
@@ -130,14 +134,14 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 	bool call = gpubpf_prog_is_for_functions(prog);
 	char name[256];
 
-	for (uint32_t i = 0; seen.names && i < s->nstats; i++) {
-		const char *at = gpubpf_report_functions(s, s->stats[i].name);
+	for (uint32_t i = 0; seen.names && i < gpubpf_kernel_stats_count(s); i++) {
+		const char *at = gpubpf_report_functions(s, gpubpf_kernel_stats_at(s, i)->name);
 
 		seen.known |= at != NULL;
 		while (call && (at = gpubpf_calls_next(at, name, sizeof(name))))
 			add_seen(&seen, name);
 		if (!call)
-			add_seen(&seen, s->stats[i].name);
+			add_seen(&seen, gpubpf_kernel_stats_at(s, i)->name);
 	}
 	end_seen(&seen);
 	if (call)
@@ -148,12 +152,13 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 }
 
 /*
- * Print that no launch was probed. A session that only inspects kernels probes none. If there were launches, the line
- * is printed despite --quiet, because it changes the meaning of the results.
+ * Print that no launch was probed. A session that only inspects kernels never probes, so its line does not begin with
+ * "nothing was probed". If there were launches, other sessions print the line even with --quiet, because it changes the
+ * meaning of the results.
  */
 __attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_session *s, const char *fmt, ...)
 {
-	const char *what = s->opts.inspect ? "" : "nothing was probed: ";
+	const char *what = gpubpf_session_options(s)->inspect ? "" : "nothing was probed: ";
 	char text[1024];
 	va_list ap;
 
@@ -161,7 +166,7 @@ __attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_ses
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	gpubpf_session_note(s, "%s%s", what, text);
-	if (!s->opts.note && !s->opts.inspect && s->nstats)
+	if (!gpubpf_session_options(s)->note && !gpubpf_session_options(s)->inspect && gpubpf_kernel_stats_count(s))
 		cli_note("%s%s", what, text);
 }
 
@@ -170,16 +175,17 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 	char name[64];
 	pid_t pid = ended ? cli_survivor(gpubpf_session__path(s), name, sizeof(name)) : 0;
 
-	if (pid)
+	if (!ended)
+		note_nothing(s, "%s had not used a GPU runtime when probing ended; probe for longer (--duration)", command);
+	else if (pid)
 		note_nothing(s,
-			     "%s ended before it used a GPU runtime, and left %s (pid %d), which continues "
-			     "unprobed: probing ends with the program that was run; keep it in the foreground "
-			     "(services have an option for that)",
-			     command, name, pid);
+			     "%s ended before it used a GPU runtime, and left %s (pid %d) running unprobed: "
+			     "probing ends when %s ends; run it in the foreground",
+			     command, name, pid, command);
 	else
 		note_nothing(s,
-			     "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
-			     "list), is it linked statically, or set-user-ID?",
+			     "%s never used a GPU runtime that gpubpf knows%s%s%s; check that it finds a device "
+			     "(gpubpf device list), and is neither linked statically nor set-user-ID",
 			     command, backend ? " (only " : "", backend ? backend : "", backend ? " was requested)" : "");
 }
 
@@ -214,29 +220,33 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 
 /* -- loaders' programs -- */
 
-/* Has any version of the program run? Loaders attach each new version as a further link. */
+/*
+ * Returns true if any version of the program has run. Loaders attach each new version of a program as a further link.
+ */
 static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		const struct gpubpf_prog *other = &unit->progs[i];
 
 		if (other->site == prog->site && !strcmp(other->name, prog->name) &&
-		    !strcmp(other->pattern, prog->pattern) && gpubpf_link__launches(&s->links[i]))
+		    !strcmp(other->pattern, prog->pattern) && gpubpf_link__launches(gpubpf_session_link(s, i)))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Return a kernel that matches the program's pattern and whose launches were not probed for a known reason; NULL: none.
+ * Return a kernel whose name matches the program's pattern and for which a reason is known why it was not probed, or
+ * NULL.
  */
 static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	for (uint32_t i = 0; i < s->nstats; i++)
-		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name) && gpubpf_report_reason(s, &s->stats[i])[0])
-			return &s->stats[i];
+	for (uint32_t i = 0; i < gpubpf_kernel_stats_count(s); i++)
+		if (gpubpf_pattern_matches(prog->pattern, gpubpf_kernel_stats_at(s, i)->name) &&
+		    gpubpf_report_reason(s, gpubpf_kernel_stats_at(s, i))[0])
+			return gpubpf_kernel_stats_at(s, i);
 	return NULL;
 }
 
@@ -244,11 +254,11 @@ static void explain_never_run(struct gpubpf_session *s, const struct subject *wh
 {
 	const struct gpubpf_kernel_stats *unprobed = unprobed_kernel(s, who->prog);
 
-	if (!s->nstats)
-		gpubpf_session_note(s, "%s never ran: it is attached to %s, and no launch of a kernel was seen in the session",
+	if (!gpubpf_kernel_stats_count(s))
+		gpubpf_session_note(s, "%s never ran: it is attached to %s, and the session saw no kernel launch",
 				    who->is, who->prog->pattern);
 	else if (unprobed)
-		gpubpf_session_note(s, "%s never ran: kernel %s is %s: %s", who->is, unprobed->name,
+		gpubpf_session_note(s, "%s never ran: kernel %s was not probed (%s): %s", who->is, unprobed->name,
 				    gpubpf_report_outcome(unprobed), gpubpf_report_reason(s, unprobed));
 	else if (!gpubpf_report_is_matched(s, who->prog))
 		explain_program(s, who);
@@ -258,21 +268,21 @@ static void explain_never_run(struct gpubpf_session *s, const struct subject *wh
 
 void cli_explain_loaders(struct gpubpf_session *s)
 {
-	uint32_t printed = 0, n = s->loaded ? s->loaded->unit.nprogs : 0;
+	uint32_t printed = 0, n = gpubpf_session_loaded(s) ? gpubpf_session_unit(s)->nprogs : 0;
 
 	if (!n || gpubpf_kernel_table_collect(s) < 0)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct gpubpf_prog *prog = &s->loaded->unit.progs[i];
+		const struct gpubpf_prog *prog = &gpubpf_session_unit(s)->progs[i];
 		struct subject who = subject(s, prog, NULL);
 
-		if (!s->links[i].was_attached || !prog->pattern[0] || has_run(s, prog))
+		if (!gpubpf_link_was_attached(gpubpf_session_link(s, i)) || !prog->pattern[0] || has_run(s, prog))
 			continue;
 		if (printed++ < MAX_LISTED)
 			explain_never_run(s, &who);
 	}
 	if (printed > MAX_LISTED)
-		gpubpf_session_note(s, "%u more programs never ran; --report shows all kernels that were launched",
+		gpubpf_session_note(s, "%u more programs never ran; --report lists all kernels that were launched",
 				    printed - MAX_LISTED);
 }
 
@@ -285,49 +295,102 @@ bool cli_is_nothing_probed(struct gpubpf_session *s)
 		attached |= prog->pattern[0] != 0;
 	if (!attached || gpubpf_kernel_table_collect(s) < 0)
 		return false;
-	for (uint32_t i = 0; i < s->nstats; i++)
-		if (s->stats[i].probed)
+	for (uint32_t i = 0; i < gpubpf_kernel_stats_count(s); i++)
+		if (gpubpf_kernel_stats_at(s, i)->probed)
 			return false;
 	return true;
 }
 
 /*
- * Print why no launch was probed. Called last, so that users do not mistake the zeros of such a run for measurements.
+ * Print why no launch was probed. The caller prints this last, so that users do not mistake zeros in the results for
+ * measurements.
  */
-static void explain_nothing(struct gpubpf_session *s)
+static void explain_nothing(struct gpubpf_session *s, const struct cli_program *text)
 {
 	const struct gpubpf_kernel_stats *first = NULL;
+	uint32_t noted = cli_program_noted_reasons(text);
+	char buf[512];
 	unsigned long long launches = 0;
 
-	for (uint32_t i = 0; i < s->nstats; i++) {
-		launches += s->stats[i].launches;
-		if (!first && gpubpf_report_reason(s, &s->stats[i])[0])
-			first = &s->stats[i];
+	for (uint32_t i = 0; i < gpubpf_kernel_stats_count(s); i++) {
+		launches += gpubpf_kernel_stats_at(s, i)->launches;
+		if (!first && gpubpf_report_reason(s, gpubpf_kernel_stats_at(s, i))[0])
+			first = gpubpf_kernel_stats_at(s, i);
 	}
-	if (first)
-		note_nothing(s, "%llu launches of %u kernel%s ran without probes; %.200s: %s", launches, s->nstats,
-			     s->nstats == 1 ? "" : "s", first->name, gpubpf_report_reason(s, first));
+	if (first && noted)
+		note_nothing(s, "%llu launches of %u kernel%s ran without probes, for the reason%s above", launches,
+			     gpubpf_kernel_stats_count(s), gpubpf_kernel_stats_count(s) == 1 ? "" : "s",
+			     noted == 1 ? "" : "s");
+	else if (first)
+		note_nothing(s, "%llu launches of %u kernel%s ran without probes; %.200s: %s", launches,
+			     gpubpf_kernel_stats_count(s), gpubpf_kernel_stats_count(s) == 1 ? "" : "s", first->name,
+			     cli_program_reason(text, s, gpubpf_report_reason(s, first), buf, sizeof(buf)));
 	else
 		note_nothing(s,
-			     "%llu launches of %u kernel%s ran without probes, because no program has a place in them; "
-			     "gpubpf kernel list --places -- CMD lists what can be probed",
-			     launches, s->nstats, s->nstats == 1 ? "" : "s");
+			     "%llu launches of %u kernel%s ran without probes, because they have no place where an "
+			     "attached program runs; gpubpf kernel list --places -- CMD lists all places",
+			     launches, gpubpf_kernel_stats_count(s), gpubpf_kernel_stats_count(s) == 1 ? "" : "s");
+}
+
+/*
+ * Return the target for the form of code in which the kernel was probed. In a session that only inspects, return the
+ * target for the form in which the kernel can be probed. NULL: there is none.
+ */
+static const struct gpubpf_target_info *find_target(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *st)
+{
+	const char *instead,
+		*route = gpubpf_session_options(s)->inspect ? gpubpf_report_route(s, st->name, &instead) : st->route;
+
+	return st->probed || gpubpf_session_options(s)->inspect ? gpubpf_target_find(route) : NULL;
+}
+
+/* Print for which kernels --route had no effect, because their code does not exist in the form of that route. */
+static void explain_route(struct gpubpf_session *s)
+{
+	const struct gpubpf_target_info *named = gpubpf_session_options(s)->route ?
+							 gpubpf_target_route(gpubpf_session_options(s)->route) :
+							 NULL,
+					*target;
+	const char *kernel = NULL, *code = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; named && i < gpubpf_kernel_stats_count(s); i++) {
+		target = find_target(s, gpubpf_kernel_stats_at(s, i));
+		if (!target || target == named)
+			continue;
+		kernel = kernel ? kernel : gpubpf_kernel_stats_at(s, i)->name;
+		code = target->code;
+		n++;
+	}
+	if (n == 1)
+		gpubpf_session_note(s, "--route %s has no effect on kernel %.200s: its code is %s", named->name, kernel,
+				    code);
+	else if (n)
+		gpubpf_session_note(s, "--route %s has no effect on %u kernels, for example %.200s: their code is %s",
+				    named->name, n, kernel, code);
 }
 
 void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command,
 		 bool ended)
 {
+	if (cli_program_is_idle(text))
+		return;
 	if (!gpubpf_session__processes(s)) {
 		explain_no_runtime(s, backend, command, ended);
 		return;
 	}
 	if (gpubpf_kernel_table_collect(s) < 0)
 		return;
-	if (!s->nstats) {
-		note_nothing(s, "no launch of a kernel by %s was seen", command);
+	if (!gpubpf_kernel_stats_count(s) && !ended) {
+		note_nothing(s, "%s had launched no kernel when probing ended; probe for longer (--duration)", command);
 		return;
 	}
+	if (!gpubpf_kernel_stats_count(s)) {
+		note_nothing(s, "%s launched no kernel that gpubpf could see", command);
+		return;
+	}
+	explain_route(s);
 	explain_programs(s, text);
-	if (!s->opts.inspect && cli_is_nothing_probed(s))
-		explain_nothing(s);
+	if (!gpubpf_session_options(s)->inspect && cli_is_nothing_probed(s))
+		explain_nothing(s, text);
 }

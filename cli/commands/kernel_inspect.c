@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf kernel inspect: lists which kernels in the machine code of a program, library or image can be probed. */
+/*
+ * gpubpf kernel inspect: lists which kernels in the NVIDIA machine code of a file can be probed. The file is an
+ * application, a library, a cubin or a fatbin.
+ */
 #include "cli/cli.h"
 
 #include <assert.h>
@@ -27,7 +30,7 @@ struct reasons {
 	uint32_t n, refused, kernels;
 };
 
-/* Remove the address from a reason, so that "its instruction at 0x70 is not known" is one reason for all addresses. */
+/* Remove the address from a reason, so that refusals that differ only in the address count as one reason. */
 static void remove_address(char *text)
 {
 	char *at = strstr(text, " at 0x"), *end = at ? at + strcspn(at + 4, " ") + 4 : NULL;
@@ -75,8 +78,8 @@ static void write_text(const struct cli_args *args, const char *path, const stru
 		       "program launches, of every kind\n",
 		       cpu[0] ? " for " : "", cpu);
 	if (r.kernels && closed)
-		printf("  a closed library, whose licence may not permit changes: only --closed-libraries probes it "
-		       "(gpubpf-run(1))\n");
+		printf("  this is a closed library, whose licence may not permit changes; gpubpf run probes it only "
+		       "with --closed-libraries (gpubpf-run(1))\n");
 	for (uint32_t i = 0; i < r.n; i++)
 		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
 }
@@ -114,7 +117,10 @@ static int read_all(int fd, char *data, size_t size)
 	return 0;
 }
 
-/* Read the file instead of mapping it: if another process truncated a mapped file, an access would kill the tool. */
+/*
+ * Read the file into memory. It is not mapped: if another process truncated a mapped file, an access would raise
+ * SIGBUS.
+ */
 static int read_file(const char *path, struct gpubpf_image *image)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0), err = fd < 0 ? fd : 0;
@@ -160,8 +166,9 @@ static int open_file(const char *path, struct gpubpf_image *image)
 }
 
 /*
- * Remove the infos of architectures other than cpu; returns the number left. A worker reads a single cubin whatever its
- * architecture. The suffix of cpu (a or f) is ignored, because infos have none.
+ * Keep only the kernels whose architecture is `cpu`, and return their number. This is needed for a single cubin, which
+ * a worker inspects whatever its architecture is. The suffix a or f of `cpu` is ignored, because infos[].arch does not
+ * contain it.
  */
 static uint32_t filter_arch(struct gpubpf_kernel_info *infos, uint32_t n, const char *cpu)
 {
@@ -201,7 +208,9 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 				     memcmp(image.data, "\x50\xed\x55\xba", 4));
 	free((void *)image.data);
 	if (err < 0 && foreign && diag.code == GPUBPF_E_INJECT) {
-		cli_error("%s: is not a program, library, cubin or fatbin with NVIDIA machine code", path);
+		cli_error("%s: is not a program, library, cubin or fatbin with NVIDIA machine code; gpubpf kernel list -- "
+			  "CMD lists kernels of all kinds",
+			  path);
 		return err;
 	}
 	if (err < 0) {
@@ -221,9 +230,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	return 0;
 }
 
-/*
- * Is the name an architecture such as "sm_90": a number, and optionally the suffix of an architecture-specific target?
- */
+/* Returns true if the name is an NVIDIA architecture: sm_, a number, and optionally the suffix a or f. */
 static bool is_cpu(const char *name)
 {
 	size_t digits = strncmp(name, "sm_", 3) ? 0 : strspn(name + 3, "0123456789");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf kernel list: lists the kernels that a program launches, and whether each can be probed. */
+/*
+ * gpubpf kernel list: runs an application, or attaches to a running process. Lists the kernels that it launches, and
+ * whether each can be probed.
+ */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -8,7 +11,9 @@
 
 #include "core/session/twins/called_functions.h"
 #include "core/session/report/report.h"
+#include "core/session/report/shared_reasons.h"
 #include "core/session/report/table.h"
+#include "core/target.h"
 
 static void put_size(struct gpubpf_table *t, const uint64_t v[3], uint32_t dim)
 {
@@ -23,7 +28,7 @@ static void put_size(struct gpubpf_table *t, const uint64_t v[3], uint32_t dim)
 				  (unsigned long long)v[2]);
 }
 
-/* List the functions that gpu/call/ programs can name. */
+/* List the functions that kernels call, which gpu/call/ programs can name. */
 static void write_functions(struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
@@ -42,7 +47,7 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-/* Print the names of the operands: "arg, result". */
+/* Print which operands programs can read, for example "arg, result". */
 static void put_operands(struct gpubpf_table *t, uint32_t operands)
 {
 	char text[200] = "";
@@ -122,37 +127,66 @@ static int write_times(struct gpubpf_session *s, FILE *out, bool demangle)
 	return gpubpf_session__report(s, out, &opts);
 }
 
-/* Print the route of the twin, and why a preferred route was not used. */
-static void put_reason(struct gpubpf_table *t, struct gpubpf_session *s, const char *kernel, const char *reason)
+/*
+ * Return why the kernel cannot be probed. If it can be probed, return why a preferred form of its code is not used, or
+ * "".
+ */
+static const char *find_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *st)
 {
-	const char *instead, *route = gpubpf_report_route(s, kernel, &instead);
+	const char *reason = gpubpf_report_reason(s, st), *instead;
 
-	if (reason[0] || !route[0])
-		gpubpf_table_cell(t, "%s", reason);
-	else
-		gpubpf_table_cell(t, "as %s%s%s", route, instead[0] ? ": " : "", instead);
+	if (reason[0])
+		return reason;
+	gpubpf_report_route(s, st->name, &instead);
+	return instead;
 }
 
-static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+/*
+ * Print the form of code that will be probed, and the reason. If `shared` is set, omit the reason: a line below the
+ * table states it once for all kernels.
+ */
+static void put_reason(struct gpubpf_table *t, struct gpubpf_session *s, const struct gpubpf_kernel_stats *st, bool shared)
 {
-	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
+	const char *reason = shared ? "" : find_reason(s, st), *instead,
+		   *route = gpubpf_report_route(s, st->name, &instead);
+
+	if (gpubpf_report_reason(s, st)[0] || !route[0])
+		gpubpf_table_cell(t, "%s", reason);
+	else
+		gpubpf_table_cell(t, "as %s%s%s", gpubpf_target_find(route)->code, reason[0] ? ": " : "", reason);
+}
+
+static void write_kernels(struct gpubpf_session *s, FILE *out, bool demangle)
+{
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct gpubpf_shared_reasons reasons = { 0 };
 	struct gpubpf_table t;
 
 	gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "THREADS", "BLOCK", "PROBE", "REASON", NULL);
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
-		const char *reason = gpubpf_report_reason(s, &s->stats[i]);
+		const char *reason = gpubpf_report_reason(s, gpubpf_kernel_stats_at(s, i));
 
+		if (!i)
+			gpubpf_shared_reasons_init(&reasons, s, find_reason);
 		gpubpf_table_cell(&t, "%s", gpubpf_kernel_display_name(s, st.id, demangle));
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
 		put_size(&t, st.threads, st.dim);
 		put_size(&t, st.block, st.dim);
 		gpubpf_table_cell(&t, "%s", !reason[0] ? "yes" : gpubpf_report_entry_only(s, st.name) ? "entry" : "no");
-		put_reason(&t, s, st.name, reason);
+		put_reason(&t, s, gpubpf_kernel_stats_at(s, i), gpubpf_shared_reasons_has(&reasons, i));
 	}
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
+	gpubpf_shared_reasons_print(&reasons, s, demangle, out);
+	gpubpf_shared_reasons_finish(&reasons);
 	gpubpf_table_finish(&t);
+}
+
+static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+{
+	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
+
+	write_kernels(s, out, demangle);
 	if (cli_has(trace->args, OPT_TIMES) && write_times(s, out, demangle) < 0)
 		return -EIO;
 	write_functions(s, out);
@@ -174,7 +208,7 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 	return a;
 }
 
-/* Return the kernel's parameters as JSON; null: they are unknown. */
+/* Return the kernel's parameters as JSON; null if they are unknown. */
 static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
 {
 	const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, id);
@@ -236,7 +270,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		struct json_object *o = json_object_new_object();
-		const char *reason = gpubpf_report_reason(s, &s->stats[i]);
+		const char *reason = gpubpf_report_reason(s, gpubpf_kernel_stats_at(s, i));
 		bool entry_only = gpubpf_report_entry_only(s, st.name);
 		const char *instead, *route = gpubpf_report_route(s, st.name, &instead);
 
@@ -259,8 +293,8 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 			json_object_object_add(o, "places", places(s, st.name));
 		json_object_array_add(list, o);
 	}
-	for (uint32_t i = 0; i < s->nnotes; i++)
-		json_object_array_add(notes, json_object_new_string(s->notes[i]));
+	for (uint32_t i = 0; gpubpf_session_note_at(s, i); i++)
+		json_object_array_add(notes, json_object_new_string(gpubpf_session_note_at(s, i)));
 	json_object_object_add(document, "kernels", list);
 	json_object_object_add(document, "notes", notes);
 	return cli_has(trace->args, OPT_TIMES) ? gpubpf_report_document(s, document, &times) : 0;
@@ -269,11 +303,21 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 int gpubpf_cmd_kernel_list(const struct cli_args *args)
 {
 	struct cli_trace trace = { .args = args, .inspect = true, .text = write_text, .json = add_json };
+	const char *running = cli_str(args, OPT_OF_PID, NULL);
+	pid_t pid[2] = { 0 };
 
-	if (!args->nrest) {
-		cli_error("kernel list: no program; pass it after --, as in gpubpf kernel list -- ./app");
+	if (running && !cli_pid(running, &pid[0])) {
+		cli_error("--pid %s: must be the id of one process, as in --pid 1234", running);
 		return CLI_USAGE;
 	}
+	if (!args->nrest == !running) {
+		cli_error("kernel list: %s", running ? "--pid and a program exclude each other; use one of them" :
+						       "no program; pass it after --, as in gpubpf kernel list -- ./app, "
+						       "or use -p PID for a running process");
+		return CLI_USAGE;
+	}
+	if (running)
+		trace.attach = pid;
 	if (cli_has(args, OPT_TIMES) && cli_has(args, OPT_PLACES)) {
 		cli_error("kernel list: --times probes kernels, and --places only inspects them; use one of them");
 		return CLI_USAGE;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf: finds the command, parses its options, runs it. */
+/* gpubpf: finds the command of the command line, parses its options and runs it. */
 #include "cli/cli.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define OPT(id) | (1ull << OPT_##id)
+#define OPT(id) | ((unsigned __int128)1 << OPT_##id)
 
 const struct cli_command cli_commands[] = {
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
@@ -22,7 +22,7 @@ static bool is_object(const char *name)
 	return false;
 }
 
-/* Return the other one of bpftool's synonyms show and list. */
+/* Return the synonym of a verb: bpftool accepts both show and list. */
 static const char *synonym_verb(const char *verb)
 {
 	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
@@ -42,10 +42,15 @@ static const struct cli_command *find_command(const char *object, const char *ve
 static int unknown_object(const char *name)
 {
 	const char *names[64], *near;
+	char with_verb[160];
 	size_t n = 0;
 
+	if (cli_is_object_file(name)) {
+		cli_error("%s is not a command; pass an object with -o, as in gpubpf run -o %s -- CMD", name, name);
+		return CLI_USAGE;
+	}
 	if (strchr(name, '{')) {
-		cli_error("%s is a program; put -e before it", name);
+		cli_error("%s is a program text; put -e before it", name);
 		return CLI_USAGE;
 	}
 	if (name[0] == '-') {
@@ -54,7 +59,7 @@ static int unknown_object(const char *name)
 	}
 	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
 		names[n++] = cli_commands[i].object;
-	near = cli_nearest(name, names, n);
+	near = cli_commands_with_verb(name, with_verb, sizeof(with_verb)) ? with_verb : cli_nearest(name, names, n);
 	cli_error("%s is not a command%s%s%s; gpubpf help lists them", name, near ? ", did you mean " : "",
 		  near ? near : "", near ? "?" : "");
 	return CLI_USAGE;
@@ -74,10 +79,10 @@ static int unknown_verb(const char *object, const char *verb)
 	}
 	near = verb ? cli_nearest(verb, names, n) : NULL;
 	if (verb)
-		cli_error("%s %s is no command%s%s%s; %s has: %s", object, verb, near ? ", did you mean " : "",
-			  near ? near : "", near ? "?" : "", object, list);
+		cli_error("there is no command %s %s%s%s%s; the commands of %s are %s", object, verb,
+			  near ? ", did you mean " : "", near ? near : "", near ? "?" : "", object, list);
 	else
-		cli_error("%s what? It has: %s", object, list);
+		cli_error("%s needs a command: %s", object, list);
 	return CLI_USAGE;
 }
 
@@ -87,7 +92,8 @@ static bool is_help(const char *word)
 }
 
 /*
- * Does the command line request JSON? Searches all words, since parsing may have failed before it reached the option.
+ * Returns true if the command line requests JSON. All arguments are searched, because a parse error may precede the
+ * option.
  */
 static bool has_json_option(const struct cli_command *command, int argc, char **argv)
 {
@@ -98,10 +104,10 @@ static bool has_json_option(const struct cli_command *command, int argc, char **
 }
 
 /*
- * Write a JSON document with the usage error, for commands that run a program; other commands have only printed the
- * error as text. Not inlined, because the stack may be small (ulimit -s).
+ * Write a JSON document with the usage error. Only commands that run an application write one; others print the error
+ * only as text.
  */
-__attribute__((noinline)) static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
+static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
 {
 	struct cli_trace trace = { .args = args, .failed = CLI_USAGE, .failure = *failure };
 
@@ -134,7 +140,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-/* Is this `gpubpf -e PROGRAM ...` or `gpubpf FILE.bt ...`, which bpftrace users and #! lines write? */
+/* Returns true for `gpubpf -e PROGRAM ...` and `gpubpf FILE.bt ...`, the forms of bpftrace users and of #! lines. */
 static bool is_program(int argc, char **argv)
 {
 	if (argv[1][0] != '-')
@@ -151,8 +157,8 @@ static int run_program(int argc, char **argv)
 }
 
 /*
- * Executes gpubpf -l. In bpftrace it lists probes by pattern, but kernels are known only when a program launches them,
- * so this lists those.
+ * Execute gpubpf -l, which lists the kernels that an application launches. In bpftrace, -l lists probes that match a
+ * pattern. Kernels are known only after an application has launched them, so a pattern is refused.
  */
 static int list_kernels(int argc, char **argv)
 {
@@ -163,19 +169,17 @@ static int list_kernels(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (!argc) {
-		cli_error("-l: no program; pass it after --, as in gpubpf -l -- ./app");
+		cli_error("-l: no application; pass it after --, as in gpubpf -l -- ./app");
 		return CLI_USAGE;
 	}
 	return run_command(find_command("kernel", "list"), argc, argv);
 }
 
-int main(int argc, char **argv)
+static int run_arguments(int argc, char **argv)
 {
 	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
 	const struct cli_command *command;
 
-	cli_limits_raise();
-	cli_clean_streams();
 	if (!object) {
 		cli_help_all(stderr);
 		return CLI_USAGE;
@@ -204,4 +208,11 @@ int main(int argc, char **argv)
 	argc -= command->verb ? 3 : 2;
 	argv += command->verb ? 3 : 2;
 	return run_command(command, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	cli_limits_raise();
+	cli_clean_streams();
+	return cli_run_with_stack(run_arguments, argc, argv);
 }

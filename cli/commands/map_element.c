@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf map lookup, update, delete, getnext, push, pop, peek. The session parses keys and values, because it knows
- * their types.
+ * gpubpf map lookup, update, delete, getnext, push, pop, peek. The command sends keys and values as text; the session
+ * parses them, because it knows their types.
  */
 #include "cli/cli.h"
 
@@ -12,7 +12,8 @@ static int query_element(const struct cli_args *args, uint32_t what, int least)
 	struct gpubpf_writer w = { 0 };
 
 	if (args->nrest < least) {
-		cli_error("map %s: gpubpf map %s %s", args->command->verb, args->command->verb, args->command->arguments);
+		cli_error("map %s: an argument is missing; use gpubpf map %s %s", args->command->verb,
+			  args->command->verb, args->command->arguments);
 		return CLI_USAGE;
 	}
 	gpubpf_put_str(&w, args->rest[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map pin, unpin: names for loaders' maps, in the session's folder. */
+/* gpubpf map pin, unpin: give maps of eBPF loaders a file name in the session's folder for pins. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "core/wire/loader.h"
 
 /*
- * Make the path absolute, because the session has another working directory. A name without a slash is in the session's
- * folder for pins.
+ * Make the path absolute, because the session has another working directory than this command. A name without a slash
+ * means a file in the session's folder for pins.
  */
 static int absolute_path(const char *session, const char *file, char *absolute, size_t size)
 {
@@ -27,9 +27,8 @@ static int absolute_path(const char *session, const char *file, char *absolute, 
 	if (!realpath(above, folder)) {
 		cli_error("%s: %s", above,
 			  slash || errno != ENOENT ? strerror(errno) :
-						     "the session does not accept "
-						     "loaders (gpubpf bpf), and "
-						     "has no pins");
+						     "the session has no folder for pins, because it does not accept "
+						     "eBPF loaders; start it with gpubpf bpf");
 		return CLI_FAILED;
 	}
 	n = snprintf(absolute, size, "%s/%s", folder, slash ? slash + 1 : file);
@@ -59,7 +58,7 @@ int gpubpf_cmd_map_pin(const struct cli_args *args)
 {
 	if (args->nrest == 2)
 		return query_pin(args, GPUBPF_QUERY_PIN, args->rest[0], args->rest[1]);
-	cli_error("map pin: gpubpf map pin %s", args->command->arguments);
+	cli_error("map pin: an argument is missing; use gpubpf map pin %s", args->command->arguments);
 	return CLI_USAGE;
 }
 
@@ -67,6 +66,6 @@ int gpubpf_cmd_map_unpin(const struct cli_args *args)
 {
 	if (args->nrest == 1)
 		return query_pin(args, GPUBPF_QUERY_UNPIN, "", args->rest[0]);
-	cli_error("map unpin: gpubpf map unpin %s", args->command->arguments);
+	cli_error("map unpin: an argument is missing; use gpubpf map unpin %s", args->command->arguments);
 	return CLI_USAGE;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prepare: builds the twins that a program will need, and caches them. Launches do not wait for twins. */
+/*
+ * gpubpf prepare: runs an application and builds the twins of its kernels for the cache. Launches do not wait for
+ * twins.
+ */
 #include "cli/cli.h"
 
 #include "core/session/report/report.h"
@@ -10,8 +13,8 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	int err = gpubpf_session__cost(s, &c);
 
 	if (!cli_has(trace->args, OPT_QUIET))
-		fprintf(out, "%u twin%s built, %u already cached, %u refused (gpubpf run says why)\n", c.twins,
-			c.twins == 1 ? "" : "s", c.cached, c.refused);
+		fprintf(out, "%u twin%s built, %u already cached, %u refused (gpubpf run prints the reasons)\n",
+			c.twins, c.twins == 1 ? "" : "s", c.cached, c.refused);
 	return err;
 }
 
@@ -30,12 +33,12 @@ int gpubpf_cmd_prepare(const struct cli_args *args)
 	int status;
 
 	if ((!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE) && !cli_has(args, OPT_EXPR)) || !args->nrest) {
-		cli_error("prepare: %s", args->nrest ? "no object; use -o FILE, -p NAME or -e PROGRAM" :
-						       "no program; pass it after --");
+		cli_error("prepare: %s", args->nrest ? "no BPF programs; use -o FILE, -p NAME or -e PROGRAM" :
+						       "no application; pass it after --");
 		return CLI_USAGE;
 	}
 	if (!cli_env_cache_dir(cache, sizeof(cache))) {
-		cli_error("prepare: there is no folder for cached twins; set XDG_CACHE_HOME or HOME");
+		cli_error("prepare: no folder for cached twins; set XDG_CACHE_HOME or HOME");
 		return CLI_RUN_FAILED;
 	}
 	status = cli_trace_run(&trace);

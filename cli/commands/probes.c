@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf probes: lists the ready probes, which are installed objects. Each object describes itself. */
+/*
+ * gpubpf probes: lists the ready probes. They are installed BPF objects, and each object contains its own description.
+ */
 #include "cli/cli.h"
 
 #include <dirent.h>
@@ -37,7 +39,7 @@ static int add_object(char ***paths, uint32_t *n, const char *name)
 	return CLI_OK;
 }
 
-/* Add the objects of probes listed as a,b,c. */
+/* Append the object paths of the probes in a comma-separated list of names. */
 static int add_objects(char ***paths, uint32_t *n, const char *names)
 {
 	int status = CLI_OK;
@@ -65,7 +67,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 		return CLI_RUN_FAILED;
 	}
 	if ((v->n || also) && !cli_probe_at(0)) {
-		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also,
+		cli_error("%s: the ready probes are not installed: no object is in %s", v->n ? v->value[0] : also,
 			  cli_probe_folder());
 		return CLI_USAGE;
 	}
@@ -78,7 +80,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 
 /* -- the list -- */
 
-/* Return the text of GPUBPF_ABOUT() in one of the object's programs; "": there is none. */
+/* Return the description that GPUBPF_ABOUT() put into the object's BTF, or "" if there is no description. */
 static const char *read_about(const struct btf *btf)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;
@@ -141,7 +143,7 @@ int gpubpf_cmd_probes(const struct cli_args *args)
 	status = list(&t, names);
 	json_object_object_add(root, "probes", names);
 	if (!cli_probe_at(0)) {
-		cli_error("probes: none are installed: there is nothing in %s", cli_probe_folder());
+		cli_error("probes: no ready probes are installed: no object is in %s", cli_probe_folder());
 		status = CLI_FAILED;
 	}
 	if (cli_has(args, OPT_JSON))

@@ -1,66 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog dump: prints a program after each stage of its compilation. A worker generates the code of a target. */
-#include "cli/cli.h"
+/*
+ * gpubpf prog dump: prints the BPF programs of an object, or their code for a target after a stage or pass. A worker
+ * process generates the code for a target.
+ */
+#include "dump_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/model/diag.h"
-#include "core/model/facts.h"
 #include "core/load/load.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
 
-static bool is_selected(const struct cli_args *args, const struct gpubpf_prog *p)
+static int refuse_pass(const char *target, const char *after, struct gpubpf_diag *diag)
 {
-	const char *name = cli_str(args, OPT_PROGRAM, NULL);
+	const struct cli_pass *pass;
+	size_t i = 0;
 
-	return !name || !strcmp(name, p->name);
+	while ((pass = cli_pass_row(i)) && strcmp(pass->name, after))
+		i++;
+	gpubpf_diag_where(diag, "--after %s", after);
+	gpubpf_diag_remedy(diag, "gpubpf prog dump --target %s --after help FILE lists the target's stages", target);
+	return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "target %s has no such %s", target,
+			       pass && pass->is_stage ? "stage" : "pass");
 }
 
-/* Return the capabilities of a device that has all of them, so that no program is refused because of a device. */
-static struct gpubpf_device_caps any_device(const char *cpu)
+/*
+ * Return the stages after which `prog dump` can print code for the target. If no target has this name (for example
+ * "ebpf"), return the stages after which code can be printed for some target.
+ */
+static uint32_t printed_stages(const char *target)
 {
-	struct gpubpf_device_caps caps = {
-		.name = "any",
-		.bits = GPUBPF_CAP_ACCEPTS_SPIRV | GPUBPF_CAP_ACCEPTS_OPENCL_C | GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_LINK |
-			GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_ALLOCATIONS,
-		.clock = GPUBPF_CLOCK_KHR,
-		.compute_units = 64,
-		.warp_size = 32,
-		.spirv_version = 0x00010400,
-		.opencl_c_version = 300,
-		.address_bits = 64,
-		.max_threads_per_block = 1024,
-	};
+	const struct gpubpf_target_info *info = gpubpf_target_find(target);
+	uint32_t stages = 0;
 
-	snprintf(caps.arch, sizeof(caps.arch), "%s", cpu ? cpu : "");
-	return caps;
+	for (enum gpubpf_stage stage = GPUBPF_STAGE_LOWER; stage <= GPUBPF_STAGE_EMIT; stage++)
+		if (!info || gpubpf_target_has_stage(info, stage))
+			stages |= 1u << stage;
+	return stages;
 }
 
-static int verify(struct gpubpf_unit *unit, uint32_t *use, bool *prints, struct gpubpf_diag *diag)
+/*
+ * Replace the emitted code by the code after the pass that --after names. That code is printed even if a later pass
+ * failed.
+ */
+static int take_dump(const char *target, const char *after, int err, struct gpubpf_blob *dump, struct gpubpf_blob *blob,
+		     struct gpubpf_diag *diag)
 {
-	struct gpubpf_verify_opts opts = { .max_cost = UINT64_MAX, .allow_exit_thread = true };
-
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		int err = gpubpf_verify(unit, &unit->progs[i], &opts, diag);
-
-		if (err < 0) {
-			gpubpf_diag_where(diag, "program %s", unit->progs[i].name);
-			return err;
-		}
-		*prints |= unit->progs[i].facts->prints;
-		for (uint32_t m = 0; m < unit->nmaps; m++)
-			use[m] |= unit->progs[i].facts->map_use[m];
-	}
+	if (err < 0 && !dump->data)
+		return err;
+	if (!dump->data && strcmp(after, "emit"))
+		return refuse_pass(target, after, diag);
+	if (!dump->data)
+		return 0;
+	if (!err)
+		free(blob->data);
+	*blob = *dump;
 	return 0;
 }
 
 static int emit(const struct cli_args *args, const char *target, const struct gpubpf_lower_job *job,
 		struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2, .text = true, .cpu = cli_str(args, OPT_CPU, NULL) };
+	struct gpubpf_blob dump = { 0 };
+	struct gpubpf_target_opts opts = { .opt_level = 2,
+					   .text = true,
+					   .cpu = cli_str(args, OPT_CPU, NULL),
+					   .after = cli_str(args, OPT_AFTER, NULL),
+					   .dump = &dump };
 	struct gpubpf_worker_opts worker_opts = { .kind = gpubpf_target_find(target)->worker };
 	struct gpubpf_worker *worker;
 	int err = gpubpf_worker_create(&worker_opts, &worker);
@@ -69,17 +78,20 @@ static int emit(const struct cli_args *args, const char *target, const struct gp
 		return err;
 	err = gpubpf_worker_emit(worker, target, job, &opts, blob, diag);
 	gpubpf_worker_destroy(worker);
-	return err;
+	return opts.after ? take_dump(target, opts.after, err, &dump, blob, diag) : err;
 }
 
-/* Make one site for each selected program; gpubpf_site_<n> is the function of the n-th site. */
+/*
+ * Make one site for each selected program. The function of the n-th site is called gpubpf_site_<n>. Returns the number
+ * of sites.
+ */
 static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit *unit, uint32_t *index,
 			   struct gpubpf_site_desc *sites)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (!is_selected(args, &unit->progs[i]))
+		if (!cli_is_selected(args, &unit->progs[i]))
 			continue;
 		index[n] = i;
 		sites[n] = (struct gpubpf_site_desc){
@@ -96,21 +108,16 @@ static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit
 	return n;
 }
 
-static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const char *target, uint32_t *use,
-		 struct gpubpf_blob *blob, struct gpubpf_diag *diag)
+static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const char *target, struct gpubpf_blob *blob,
+		 struct gpubpf_diag *diag)
 {
-	struct gpubpf_device_caps caps = any_device(cli_str(args, OPT_CPU, NULL));
+	struct gpubpf_device_caps caps = cli_dump_device(cli_str(args, OPT_CPU, NULL));
 	struct gpubpf_site_desc *sites = calloc(unit->nprogs + 1, sizeof(*sites));
 	uint32_t *index = calloc(unit->nprogs + 1, sizeof(*index));
-	struct gpubpf_layout_opts layout_opts = { .replicas = caps.compute_units, .map_use = use };
 	struct gpubpf_lower_job job = { .unit = unit, .caps = &caps, .sites = sites };
 	struct gpubpf_layout layout = { 0 };
-	bool prints = false;
-	int err = sites && index ? verify(unit, use, &prints, diag) : -ENOMEM;
+	int err = sites && index ? cli_dump_prepare(unit, &caps, &layout, diag) : -ENOMEM;
 
-	layout_opts.print_bytes = prints ? 1 << 20 : 0;
-	if (!err)
-		err = gpubpf_layout_compute(unit, &layout_opts, &layout, diag);
 	if (!err) {
 		job.layouts = layout.maps;
 		job.layout_hash = layout.hash;
@@ -127,55 +134,50 @@ static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const ch
 
 static int dump_target(const struct cli_args *args, struct gpubpf_unit *unit, const char *target)
 {
-	uint32_t *use = calloc(unit->nmaps + 1, sizeof(*use));
 	struct gpubpf_blob blob = { 0 };
 	struct gpubpf_diag diag;
 	int err;
 
 	gpubpf_diag_init(&diag);
-	err = use ? lower(args, unit, target, use, &blob, &diag) : -ENOMEM;
+	err = lower(args, unit, target, &blob, &diag);
 	if (err < 0) {
 		gpubpf_diag_set(&diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s", strerror(-err));
 		cli_diag(&diag);
 	} else {
-		fwrite(blob.data, 1, blob.size, stdout);
+		cli_dump_print(&blob, stdout);
 	}
 	free(blob.data);
-	free(use);
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		gpubpf_facts_destroy(unit->progs[i].facts);
-		unit->progs[i].facts = NULL;
-	}
+	cli_dump_release(unit);
 	return err < 0 ? CLI_FAILED : CLI_OK;
-}
-
-static bool is_any_selected(const struct cli_args *args, const struct gpubpf_unit *unit)
-{
-	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (is_selected(args, &unit->progs[i]))
-			return true;
-	cli_error("--program %s: the object has no such program; gpubpf prog show lists them",
-		  cli_str(args, OPT_PROGRAM, "?"));
-	return false;
 }
 
 int gpubpf_cmd_prog_dump(const struct cli_args *args)
 {
-	const char *target = cli_str(args, OPT_TARGET, "ebpf");
+	const char *target = cli_str(args, OPT_TARGET, "ebpf"), *after = cli_str(args, OPT_AFTER, NULL);
 	struct gpubpf_loaded *loaded;
 	int status;
 
 	if (!cli_value_known(OPT_TARGET, target))
 		return CLI_USAGE;
+	if (after) {
+		status = cli_dump_check_pass(after, GPUBPF_STAGE_BIT(LOWER) | GPUBPF_STAGE_BIT(EMIT),
+					     printed_stages(target));
+		if (status != CLI_OK)
+			return status < 0 ? CLI_OK : status;
+	}
+	if (after && !strcmp(target, "ebpf")) {
+		cli_error("--after %s: passes belong to a target; name it with --target", after);
+		return CLI_USAGE;
+	}
 	status = cli_load(args, &loaded);
 	if (status != CLI_OK)
 		return status;
-	if (!is_any_selected(args, &loaded->unit))
+	if (!cli_is_any_selected(args, &loaded->unit))
 		status = CLI_FAILED;
 	else if (strcmp(target, "ebpf"))
 		status = dump_target(args, &loaded->unit, target);
 	for (uint32_t i = 0; i < loaded->unit.nprogs && !strcmp(target, "ebpf"); i++)
-		if (is_selected(args, &loaded->unit.progs[i]))
+		if (cli_is_selected(args, &loaded->unit.progs[i]))
 			cli_dump_ebpf(&loaded->unit.progs[i]);
 	gpubpf_loaded_destroy(loaded);
 	return status;

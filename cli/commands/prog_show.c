@@ -9,7 +9,7 @@
 #include "core/session/report/report.h"
 #include "core/session/report/table.h"
 
-/* Append the number of a slot to a text, or "..." if the line is full. */
+/* Append a slot's number to the list of slots. If the list is full, append "..." once. */
 static void add_slot(char *slots, size_t size, uint32_t key)
 {
 	size_t n = strlen(slots);
@@ -20,7 +20,7 @@ static void add_slot(char *slots, size_t size, uint32_t key)
 		snprintf(slots + n, size - n, ",...");
 }
 
-/* List the programs in maps of programs, with their initial slots. */
+/* List the programs that are elements of maps of programs, with their initial slots. */
 static void show_targets(const struct gpubpf_loaded *l)
 {
 	struct gpubpf_table table;
@@ -106,7 +106,7 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 	return o;
 }
 
-/* Return the programs of a map of programs, with their initial slots, as JSON. */
+/* Return as JSON the programs that are elements of a map of programs, with their initial slots. */
 static struct json_object *targets_json(const struct gpubpf_map *m)
 {
 	struct json_object *list = json_object_new_array();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog verify: prints the verdict on every program of the objects; -v also prints the proven facts. */
+/*
+ * gpubpf prog verify: prints for each program of the objects whether it is safe. -v also prints the verifier's states
+ * and facts.
+ */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@
 #include "core/load/load.h"
 #include "core/session/report/report.h"
 
-#define WARP_LANES 32 /* lanes of the warp for which worst-case costs are printed */
+#define WARP_LANES 32 /* number of lanes of the warp for which worst-case costs are printed */
 
 static void print_spaces(uint8_t spaces)
 {
@@ -55,12 +58,12 @@ static void print_facts(const struct gpubpf_unit *unit, const struct gpubpf_insn
 	if (f->flags & GPUBPF_FACT_NEVER)
 		printf("  ; never taken");
 	if (f->flags & GPUBPF_FACT_RMW_ADD)
-		printf("  ; adds to what %u loaded", f->other);
+		printf("  ; adds to the value that instruction %u loaded", f->other);
 	if (f->trips)
 		printf("  ; at most %u times", f->trips);
 }
 
-/* Print every instruction with its source line and the facts that were proven for it. */
+/* Print every instruction with its source line and the facts that the verifier proved about it. */
 static void print_insns(const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
 {
 	const struct gpubpf_line *line = NULL;
@@ -80,9 +83,8 @@ static void print_cost(const struct gpubpf_prog *p)
 	struct gpubpf_cost warp;
 
 	gpubpf_cost_warp(p, WARP_LANES, &warp);
-	printf("  at most, a thread and a warp of %d: %llu and %llu instructions, %llu and %llu loads and stores, %llu "
-	       "and %llu "
-	       "atomics, %llu and %llu bytes of events\n",
+	printf("  at most per thread (per warp of %d): %llu (%llu) instructions, %llu (%llu) loads and stores, %llu (%llu) "
+	       "atomics, %llu (%llu) bytes of events\n",
 	       WARP_LANES, (unsigned long long)c->insns, (unsigned long long)warp.insns,
 	       (unsigned long long)(c->loads + c->stores), (unsigned long long)(warp.loads + warp.stores),
 	       (unsigned long long)c->atomics, (unsigned long long)warp.atomics, (unsigned long long)c->event_bytes,
@@ -93,7 +95,7 @@ static void print_verdict(const struct cli_args *args, const struct gpubpf_unit 
 {
 	const struct gpubpf_facts *f = p->facts;
 
-	printf("%s (%s): safe; %u instructions, at most %llu a thread; %u bytes of stack in %u frame%s\n", p->name,
+	printf("%s (%s): safe; %u instructions, at most %llu per thread; %u bytes of stack in %u frame%s\n", p->name,
 	       p->section, p->ninsns, (unsigned long long)f->cost.insns, f->stack, f->frames, f->frames == 1 ? "" : "s");
 	print_cost(p);
 	for (uint32_t i = 0; i < f->nwarnings; i++)
@@ -141,7 +143,7 @@ static struct json_object *cost_json(const struct gpubpf_cost *c)
 	return o;
 }
 
-/* Add the worst-case costs, and the function that has most of the instructions. */
+/* Add the worst-case costs per thread and per warp, and the instruction that contributes most ("hot"). */
 static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 {
 	struct json_object *hot = json_object_new_object();
@@ -175,7 +177,7 @@ static struct json_object *warnings_json(const struct gpubpf_facts *f)
 	return list;
 }
 
-/* Return the verdict as JSON. Takes ownership of states, which may be NULL. */
+/* Return the verdict on a program as JSON. Takes ownership of `states`, which may be NULL. */
 static struct json_object *verdict_json(const struct gpubpf_prog *p, struct json_object *states,
 					const struct gpubpf_diag *diag)
 {
@@ -210,7 +212,7 @@ static void collect_state(void *arg, const char *line)
 	json_object_array_add(*(struct json_object **)arg, json_object_new_string(line));
 }
 
-/* Trace the verifier's states for -v: print them, or collect them for JSON. */
+/* With -v, print the verifier's state at each step, or collect the states in *states for JSON. */
 static void set_trace(const struct cli_args *args, struct gpubpf_verify_opts *opts, struct json_object **states)
 {
 	*states = NULL;
@@ -224,7 +226,7 @@ static void set_trace(const struct cli_args *args, struct gpubpf_verify_opts *op
 	opts->trace_arg = states;
 }
 
-/* Read the options of the verifier. Returns CLI_OK, or CLI_USAGE after printing the error. */
+/* Read the options of the verifier from the command line. Returns CLI_OK, or CLI_USAGE after printing the error. */
 static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opts)
 {
 	const char *target = cli_str(args, OPT_LIMITS, NULL);
@@ -247,12 +249,16 @@ static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, str
 
 	if (status != CLI_OK)
 		return status;
+	if (!cli_is_any_selected(args, unit))
+		return CLI_FAILED;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		struct gpubpf_prog *p = &unit->progs[i];
 		struct json_object *states;
 		struct gpubpf_diag diag;
 		int err;
 
+		if (!cli_is_selected(args, p))
+			continue;
 		gpubpf_diag_init(&diag);
 		set_trace(args, &opts, &states);
 		if (cli_has(args, OPT_VERBOSE) && !verdicts)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects programs whose bpf(2) calls do not go through libc, so that a preloaded library cannot intercept them.
- * gpubpf-supervise runs such programs.
+ * Detects loaders whose bpf(2) calls do not go through libc, so that a preloaded library cannot intercept them. The
+ * supervisor, gpubpf-supervise, runs such loaders and intercepts the calls.
  */
 #include "cli/cli.h"
 
@@ -22,8 +22,8 @@ char **cli_supervised(const struct cli_args *args)
 	    (!cli_has(args, OPT_SUPERVISE) && gpubpf_reach(file) == GPUBPF_REACHED))
 		return args->rest;
 	if (gpubpf_worker_find("gpubpf-supervise", supervisor, sizeof(supervisor)) < 0) {
-		cli_error("%s: the supervisor of loaders is missing, so %s loads its programs into the Linux kernel; "
-			  "build or install gpubpf completely",
+		cli_error("%s: the supervisor of eBPF loaders is missing, so %s loads its programs into the Linux "
+			  "kernel; build or install gpubpf completely",
 			  supervisor, args->rest[0]);
 		return args->rest;
 	}

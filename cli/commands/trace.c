@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session around a child process, which `run` and `kernel list` share. The child keeps its own standard output and
- * exit status. The tool does not end the child: when a signal or --duration ends the tool, the child continues with its
- * original kernels.
+ * Runs a session around a child process, for `run`, `bpf`, `prepare` and `kernel list`. The child keeps its standard
+ * output and exit status. When a signal or --duration ends probing, the child continues with its original kernels.
  */
 #include "cli/cli.h"
 
@@ -12,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,11 +19,14 @@
 #include <json-c/json.h>
 
 #include "core/session/report/report.h"
+#include "core/session/server/session_server.h"
 
 #define LOADER_THREADS 1024
-#define GRACE_MS 2000          /* milliseconds after Ctrl-C in which the program can end */
+#define GRACE_MS 2000          /* time in milliseconds that the application has to end after Ctrl-C */
+#define REPEAT_MS 500          /* a process that repeats its signal within this time, as timeout(1) does, sends one request */
+#define DETACH_MS 5000         /* milliseconds that the tool waits until all processes have undone their hooks */
 #define DRAW_MS 250
-#define INSPECT_MS 10000       /* milliseconds after the program's end in which the inspection of kernels can finish */
+#define INSPECT_MS 10000       /* milliseconds after the application's end for inspecting its last kernels */
 
 extern char **environ;
 
@@ -36,6 +37,7 @@ struct gpubpf_report_opts cli_report_opts(const struct cli_args *args)
 		.json = cli_has(args, OPT_JSON),
 		.demangle = cli_has(args, OPT_DEMANGLE),
 		.json_strings = cli_has(args, OPT_JSON_STRINGS),
+		.verbose = cli_has(args, OPT_VERBOSE),
 	};
 }
 
@@ -46,21 +48,25 @@ struct child {
 	struct cli_report file;
 	struct cli_progress progress;
 	struct cli_stream stream;
-	char *text; /* the report as text, if it is written at the program's end */
+	char *text; /* the complete report, from make_report() until write_report() */
 	size_t size;
-	bool json, reported, lost; /* json: the report is JSON; reported: it was written; lost: it could not be
-					  * written to its destination */
-	bool unprobed;             /* --strict was passed, and no launch was probed */
+	/*
+	 * `json`: the report is JSON. `reported`: report() was called. `lost`: the report could not be written to its
+	 * destination.
+	 */
+	bool json, reported, lost;
+	bool unprobed; /* --strict was passed, and no launch was probed */
 	pid_t pid;
 	int signals;       /* descriptor of signalfd(2) */
-	struct inherited { /* the signal state that gpubpf inherited, which the program gets again */
+	struct inherited { /* gpubpf's inherited signal state, which is restored in the application */
 		sigset_t mask;
 		struct sigaction child;
 	} before;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC at which probing ends; 0: no limit */
-	int end_signal;       /* the signal that requested the tool's end; 0: none */
+	int end_signal;       /* the signal that requested the end of probing; 0: none */
+	uint64_t signal_ns;   /* CLOCK_MONOTONIC at which end_signal arrived */
 	bool ended, leave;
-	int status; /* the program's status from waitpid(2) */
+	int status; /* the application's status from waitpid(2) */
 };
 
 /* -- callbacks of the session -- */
@@ -71,7 +77,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 
 	cli_stream_print(&c->stream, p);
 	if (c->json)
-		return; /* the report will contain the prints */
+		return; /* the JSON report will contain the prints */
 	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
 		(unsigned long long)p->launch, (unsigned long long)p->block[0], (unsigned long long)p->block[1],
 		(unsigned long long)p->block[2], (unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
@@ -91,7 +97,7 @@ static void on_note(void *ctx, const char *text)
 	cli_note("%s", text);
 }
 
-/* -- before the program starts -- */
+/* -- before the application starts -- */
 
 static bool get_route(const struct cli_args *args, const char **route)
 {
@@ -99,16 +105,16 @@ static bool get_route(const struct cli_args *args, const char **route)
 	if (*route && !cli_value_known(OPT_ROUTE, *route))
 		return false;
 	if (cli_has(args, OPT_NO_SASS) && strcmp(*route, "ptx")) {
-		cli_error("--no-sass and --route %s contradict each other", *route);
+		cli_error("--no-sass and --route %s contradict each other; use one of them", *route);
 		return false;
 	}
 	return true;
 }
 
 /*
- * Determine the number of threads for per-thread maps. A loader reads the values of all threads at once, into memory
- * whose size bpf(2) does not pass. So loaders get the number that bpftime would use: the variable that bpftime and its
- * loaders read, or its default.
+ * Determine the number of threads for per-thread maps. A loader reads the values of all threads with one bpf(2) call,
+ * which does not pass the size of the loader's buffer. So loaders get the number that bpftime would use: the value of
+ * the environment variable that bpftime reads, or bpftime's default.
  */
 static bool get_threads(const struct child *c, uint64_t *threads)
 {
@@ -144,7 +150,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->threads = threads;
 	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
 	o->wait_ms = wait_ms;
-	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare;
+	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare || c->trace->attach;
 	o->no_kernel = c->trace->prepare || cli_has(args, OPT_NO_KERNEL);
 	o->all_gpu = cli_has(args, OPT_GPU);
 	o->inspect = c->trace->inspect;
@@ -158,8 +164,8 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 }
 
 /*
- * Check the backend's name. An unknown name is an error. A backend without runtime here is not, because the program may
- * bring the runtime.
+ * Check the name of --backend. An unknown name is an error. A missing GPU runtime is only noted, because the
+ * application may bring its own runtime.
  */
 static bool check_backend(const char *name)
 {
@@ -186,22 +192,25 @@ static int add_probes(struct child *c)
 	return status;
 }
 
-/* Parse MAP=WHERE and add it to the placements. */
+/* Parse MAP=WHERE and add it to the session's placements of maps. */
 static int add_place(struct child *c, const char *name, const char *text)
 {
 	const char *equals = strrchr(text, '=');
 	char map[64];
 
 	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= sizeof(map)) {
-		cli_error("%s %s: must be MAP=WHERE, a map's name or a glob, and device, pinned, svm or managed", name,
-			  text);
+		cli_error("%s %s: must be MAP=WHERE, where MAP is a map's name or a glob, and WHERE is device, pinned, "
+			  "svm or managed",
+			  name, text);
 		return CLI_USAGE;
 	}
 	snprintf(map, sizeof(map), "%.*s", (int)(equals - text), text);
 	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
-/* Add the placements of the environment, then those of the options: of two for one map, the last one is used. */
+/*
+ * Add the placements of GPUBPF_PLACE, then the placements of --place. If several match one map, the last one is used.
+ */
 static int add_places(struct child *c)
 {
 	const struct cli_values *places = &c->args->option[OPT_PLACE];
@@ -247,7 +256,7 @@ static void note_programs(struct gpubpf_session *s)
 
 	cli_note("session %s", gpubpf_session__path(s));
 	while ((prog = gpubpf_session__next_program(s, prog)))
-		cli_note("program %s on %s: safe, at most %llu instructions a thread", gpubpf_prog__name(prog),
+		cli_note("program %s, attached to %s: safe, at most %llu instructions per thread", gpubpf_prog__name(prog),
 			 gpubpf_prog__pattern(prog), (unsigned long long)gpubpf_prog__max_cost(prog));
 }
 
@@ -266,9 +275,10 @@ static int open_session(struct child *c)
 		cli_error("cannot create a session: %s", strerror(errno));
 		return CLI_RUN_FAILED;
 	}
-	c->s->assembler = cli_assembler();
-	c->s->loaders = c->trace->loaders;
-	c->s->supervised = c->trace->loaders && cli_has(c->args, OPT_SUPERVISE);
+	gpubpf_session_set_assembler(c->s, cli_assembler());
+	cli_name_session(c->trace, c->s);
+	if (c->trace->loaders)
+		gpubpf_session_admit_loaders(c->s, cli_has(c->args, OPT_SUPERVISE));
 	status = add_objects(c);
 	if (status == CLI_USAGE)
 		return status;
@@ -327,8 +337,8 @@ static int start_program(struct child *c)
 }
 
 /*
- * Block the signals that the tool reads from its signalfd. SIGCHLD gets its default disposition, because an ignored one
- * would never arrive.
+ * Block the signals that the tool reads from its signalfd. SIGCHLD gets its default disposition, because the tool would
+ * not receive it if gpubpf's parent ignored SIGCHLD.
  */
 static void block_signals(struct child *c)
 {
@@ -346,9 +356,16 @@ static void block_signals(struct child *c)
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* timeout(1) sends its signal to the tool, and then to the tool's process group. */
+static bool is_repeated(const struct child *c, const struct signalfd_siginfo *info)
+{
+	return info->ssi_code <= 0 && (int)info->ssi_signo == c->end_signal &&
+	       gpubpf_now_ns() - c->signal_ns < REPEAT_MS * 1000000ull;
+}
+
 /*
- * Handle a signal. One from the terminal also reaches the program directly; any other is forwarded to it. The program
- * then has time to end, so that the report is complete. A second signal ends the tool at once.
+ * Handle a signal. Ctrl-C in the terminal reaches the application directly; signals from a process are forwarded to it.
+ * The application then has GRACE_MS to end, so that the report is complete. A second signal ends the tool at once.
  */
 static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 {
@@ -357,11 +374,14 @@ static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 			c->ended = true;
 		return;
 	}
-	if (c->end_signal) {
+	if (is_repeated(c, info))
+		return;
+	if (c->end_signal || c->trace->attach) {
 		c->leave = true;
 		return;
 	}
 	c->end_signal = info->ssi_signo;
+	c->signal_ns = gpubpf_now_ns();
 	if (info->ssi_code <= 0)
 		kill(c->pid, info->ssi_signo);
 	if (!c->reported)
@@ -389,22 +409,28 @@ static int time_left(const struct child *c)
 }
 
 /*
- * Return the timeout in ms for poll(2): until the end of probing, the next redraw of the progress line, or the
- * program's next interval.
+ * Return the timeout in ms for poll(2). It ends when probing ends, or when the progress line must be redrawn. It also
+ * ends when the next interval of the program text is due, or when children must be looked for.
  */
 static int poll_timeout_ms(struct child *c)
 {
 	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
+	uint64_t follow = c->reported ? 0 : cli_follow_due(c->trace);
 	int left = time_left(c);
 
+	if (follow && (left < 0 || left > ms_until(follow)))
+		left = ms_until(follow);
 	if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
 		left = DRAW_MS;
 	return due && (left < 0 || left > ms_until(due)) ? ms_until(due) : left;
 }
 
-/* -- after the program's end -- */
+/* -- after the application's end -- */
 
-/* Read the last events of the program. If kernels are only inspected or prepared, wait for the results. */
+/*
+ * Read the application's last events. For `kernel list` and `prepare`, also wait until all kernels are inspected or
+ * built.
+ */
 static void serve_remaining(struct child *c)
 {
 	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + INSPECT_MS * 1000000ull;
@@ -425,7 +451,7 @@ static int write_document(struct child *c, FILE *out)
 	struct json_object *document;
 	int err;
 
-	if (!c->s || c->s->state == GPUBPF_SESSION_NEW) {
+	if (!c->s || gpubpf_session_state(c->s) == GPUBPF_SESSION_NEW) {
 		cli_failure_document(c->trace, c->s, out);
 		return 0;
 	}
@@ -435,7 +461,7 @@ static int write_document(struct child *c, FILE *out)
 	return err;
 }
 
-/* Build the complete report in memory before any part of it is written. */
+/* Build the complete report in memory. If that fails, no part of the report has been written to its destination. */
 static void make_report(struct child *c)
 {
 	FILE *out = open_memstream(&c->text, &c->size);
@@ -457,9 +483,14 @@ static void write_report(struct child *c)
 	c->text = NULL;
 }
 
+static const char *program_name(const struct child *c)
+{
+	return c->trace->attach ? "the process" : c->args->rest[0];
+}
+
 /*
- * Write the report. A document for standard output is written when the program has ended, because the program uses
- * standard output until then.
+ * End probing and write the report. A JSON document for standard output is written only after the application has
+ * ended, because the application uses standard output until then.
  */
 static void report(struct child *c)
 {
@@ -469,21 +500,25 @@ static void report(struct child *c)
 		return;
 	c->reported = true;
 	serve_remaining(c);
-	if (c->ended)
+	if (c->trace->attach && gpubpf_server_detach(c->s, DETACH_MS))
+		gpubpf_session_note(c->s,
+				    "an OpenCL call or a GPU kernel did not end within %d s; its process detaches when it ends",
+				    DETACH_MS / 1000);
+	if (c->ended && !c->trace->attach)
 		cli_note_survivors(c->s);
 	gpubpf_session__stop(c->s);
 	cli_program_end(c->trace->program);
 	c->trace->ended = c->ended;
 	c->trace->status = c->status;
-	if (!c->ended)
+	if (!c->ended && !c->trace->attach)
 		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) continues unprobed", c->args->rest[0], c->pid);
 	if (c->json && !c->trace->loaders)
-		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
+		cli_explain(c->s, c->trace->program, backend, program_name(c), c->ended);
 	make_report(c);
 	if (!c->json || c->file.path)
 		write_report(c);
 	if (!c->json && !c->trace->loaders)
-		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
+		cli_explain(c->s, c->trace->program, backend, program_name(c), c->ended);
 	if (c->trace->loaders)
 		cli_explain_loaders(c->s);
 	c->unprobed = cli_has(c->args, OPT_STRICT) && cli_is_nothing_probed(c->s);
@@ -503,14 +538,17 @@ static void serve(struct child *c)
 			gpubpf_session__poll(c->s, 0);
 		if (!c->reported && cli_program_run(c->trace->program))
 			report(c);
+		c->ended |= c->trace->attach && !(!c->reported && cli_follow_run(c->trace, c->s)) &&
+			    !gpubpf_server_count_attached(c->s);
 		if (!c->ended && !time_left(c))
 			report(c);
+		c->leave |= c->trace->attach && c->reported;
 	}
 	report(c);
 	write_report(c);
 }
 
-/* Write a document with the reason why the program was not started. */
+/* Write a JSON document with the reason why the application was not started. */
 static void report_failure(struct child *c, int status)
 {
 	cli_capture_error(NULL);
@@ -519,23 +557,6 @@ static void report_failure(struct child *c, int status)
 		return;
 	make_report(c);
 	write_report(c);
-}
-
-/* Exit with the program's status, or end by the same signal. */
-static int exit_like(int status)
-{
-	static const struct rlimit no_core;
-	sigset_t all;
-
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	setrlimit(RLIMIT_CORE, &no_core);
-	signal(WTERMSIG(status), SIG_DFL);
-	fflush(NULL);
-	sigfillset(&all);
-	sigprocmask(SIG_UNBLOCK, &all, NULL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
 }
 
 int cli_trace_run(struct cli_trace *trace)
@@ -554,10 +575,10 @@ int cli_trace_run(struct cli_trace *trace)
 	if (status == CLI_OK)
 		status = open_session(&c);
 	if (status == CLI_OK && !trace->prepare)
-		status = cli_program_begin(trace->program, c.s, c.file.out);
+		status = cli_program_begin(trace->program, c.s, c.file.out, &c.stream);
 	if (status == CLI_OK) {
 		block_signals(&c);
-		status = start_program(&c);
+		status = trace->attach ? cli_attach_processes(trace, c.s) : start_program(&c);
 		if (status == CLI_OK)
 			serve(&c);
 	}
@@ -569,8 +590,10 @@ int cli_trace_run(struct cli_trace *trace)
 	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;
+	if (trace->attach)
+		return c.unprobed ? CLI_UNPROBED : c.lost ? CLI_RUN_FAILED : cli_program_status(trace->program);
 	status = c.ended ? c.status : c.end_signal;
 	if (c.unprobed && !WIFSIGNALED(status))
 		return CLI_UNPROBED;
-	return c.lost && !status ? CLI_RUN_FAILED : exit_like(status);
+	return c.lost && !status ? CLI_RUN_FAILED : cli_exit_like(status, cli_program_status(trace->program));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates the device memory of the maps of verified programs, without a device. The layout of a map depends on what
- * the programs do to it. The number of copies depends on the device's number of multiprocessors.
+ * Prints how much device memory the maps of verified programs need, without a device. The layout of a map depends on
+ * how the programs use the map. The number of replicas depends on the device's number of multiprocessors.
  */
 #include "cli/cli.h"
 
@@ -12,8 +12,7 @@
 #include "core/session/report/table.h"
 #include "maps/impl.h"
 
-#define MAX_ARENA_BYTES (16ull << 30)         /* maximum arena of the largest device, in bytes:
-					       * core/session/maps/arena.c */
+#define MAX_ARENA_BYTES (16ull << 30)         /* maximum bytes of an arena (core/session/maps/arena.c) */
 
 static const uint32_t units[] = { 1, 16, 132 };
 
@@ -54,7 +53,7 @@ void cli_print_maps_memory(const struct gpubpf_unit *unit)
 
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (!unit->progs[i].facts)
-			return; /* an unverified program may use the maps in other ways */
+			return; /* a program that was not verified may use the maps in other ways */
 	if (!unit->nmaps)
 		return;
 	gather_use(unit, use);
@@ -68,7 +67,7 @@ void cli_print_maps_memory(const struct gpubpf_unit *unit)
 	if (done == COLUMNS)
 		print_table(unit, layouts);
 	else
-		printf("maps fit no device of %u multiprocessors: %s: %s\n", units[done], diag.where, diag.what);
+		printf("the maps do not fit a device of %u multiprocessors: %s: %s\n", units[done], diag.where, diag.what);
 	while (done)
 		gpubpf_layout_finish(&layouts[--done]);
 }

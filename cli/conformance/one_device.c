@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs all cases on one device, and stores their results. */
+/* Runs all cases of the suite on one device, and stores their results. */
 #include "cli/conformance/suite/suite.h"
 
 #include <regex.h>
@@ -14,8 +14,8 @@
 
 #define UNPROVEN "requires verified programs"
 #define NO_KERNELS "the interpreter has no kernels to probe"
-#define NO_PROBE "cannot be put into a kernel"
-#define OWN_LAUNCH "only works in the suite's own launches"
+#define NO_PROBE "the case expects a refusal, so it has no program that could probe a kernel"
+#define OWN_LAUNCH "the case works only in a launch of the suite itself"
 
 static void skip(struct suite_result *r, const char *why)
 {
@@ -54,7 +54,7 @@ static bool is_right(const struct suite_case *c, bool verify, const struct confo
 	return ran->done && ran->r0 == strtoull(c->result, NULL, 16);
 }
 
-/* Can only the verifier detect the error in this program? */
+/* Returns true if only the verifier can detect the error in this program, and the verifier is not used. */
 static bool needs_verifier(const struct suite_case *c, bool verify)
 {
 	return !verify && c->refused && !c->error && !c->result;
@@ -76,7 +76,7 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 						    SUITE_FAILED;
 }
 
-/* Return why programs of one thread cannot probe a kernel on this device; NULL: they can. */
+/* Return why one-thread programs cannot probe a kernel on this device, or NULL if they can. */
 static const char *why_no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
 {
 	char path[APPLICATION_PATH];
@@ -89,7 +89,7 @@ static const char *why_no_kernel(const struct suite_run *run, const struct suite
 	return buf;
 }
 
-/* Does the case end its thread? In an application's kernel, the thread's work would be missing. */
+/* Returns true if the program ends its thread. In an application's kernel, the work of that thread would be missing. */
 static bool ends_thread(const struct conformance_case *raw)
 {
 	for (uint32_t pc = 0; !raw->error[0] && pc < raw->unit.progs->ninsns; pc++) {
@@ -101,13 +101,13 @@ static bool ends_thread(const struct conformance_case *raw)
 	return false;
 }
 
-/* Return why this case cannot probe a kernel; NULL: it can. */
+/* Return why this one-thread program cannot probe a kernel, or NULL if it can. */
 static const char *why_no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
 {
 	return verify && c->refused ? NO_PROBE : ends_thread(raw) ? OWN_LAUNCH : NULL;
 }
 
-/* Run cases in the application's kernel, through the hooks. */
+/* Run one-thread programs as probes of the application's kernel, through the hooks. */
 static void probe_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      struct conformance_case *raw)
 {
@@ -130,7 +130,7 @@ static void probe_raw(const struct suite_run *run, struct suite_device *device, 
 			judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
 }
 
-/* Run the cases that are programs of one thread. */
+/* Run the cases that are one-thread programs. */
 static void run_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		    const struct conformance_opts *opts)
 {
@@ -164,7 +164,7 @@ static void run_probe(const struct suite_run *run, const struct suite_device *de
 		skip(r, NO_KERNELS);
 }
 
-/* Return why a case that is an object cannot probe a kernel; NULL: it can. */
+/* Return why a case that is an object cannot probe a kernel, or NULL if it can. */
 static const char *why_no_probe(const struct suite_case *c)
 {
 	char line[64];
@@ -174,7 +174,7 @@ static const char *why_no_probe(const struct suite_case *c)
 	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
-/* Return the capability that the device lacks for the requested placement of maps; NULL: none. */
+/* Return a message with the capability that the device lacks for the requested placement of maps, or NULL. */
 static const char *why_no_place(const struct suite_run *run, const struct suite_device *device)
 {
 	static char text[80];
@@ -184,7 +184,7 @@ static const char *why_no_place(const struct suite_run *run, const struct suite_
 	return lacks ? text : NULL;
 }
 
-/* Run the cases that are objects. Those that expect a refusal need no device. */
+/* Run the cases that are objects. Cases that expect a refusal are only verified, without a device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]: the application that the suite
- * probes.
+ * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE [CACHE]: the application whose kernels the
+ * suite probes.
  *
- * It launches a kernel of IMAGE (tests/conformance/workload.cl) on a device, with a number of blocks and of threads per
- * block, and contains nothing about probes. DEVICE "-" means any device. SIZE is the sub-group size that a kernel in
- * OpenCL C requires; 0 means none. CACHE is a folder for the device. The exit status is 0 if the kernel's results are
- * correct.
+ * It launches a kernel of IMAGE (tests/cli/conformance/workload.cl) on a device. The first X,Y,Z is the number of
+ * blocks, the second is the number of threads per block. The application itself does not know about probes. DEVICE "-"
+ * means any device. SIZE is the sub-group size that an OpenCL C kernel requires; 0 means none. CACHE is a folder for
+ * the device. The exit status is 0 if the kernel's results are correct.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 	if (run_kernel(ops, kernel, l, to, &why) < 0)
 		return fail(argv[6], why.text);
 	if (ops->arena_pull(device, 0, words, bytes) < 0 || gpubpf_arena_wait(ops, device) < 0)
-		return fail("memory", "cannot be read back");
+		return fail("memory", "cannot be read back from the device");
 	if (!is_right(words, count_threads(l)))
 		return fail(argv[6], "its results are wrong");
 	ops->kernel_put(kernel);

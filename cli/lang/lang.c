@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles a text: parse, check, generate. */
+/* Compiles a program text: parses, checks and generates code. */
 #include "lang.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static uint64_t power_of_two(uint64_t n)
 {
@@ -13,6 +14,14 @@ static uint64_t power_of_two(uint64_t n)
 	while (p < n && p < 1u << 28)
 		p *= 2;
 	return p;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static int check_text(struct lang *l)
@@ -38,6 +47,7 @@ int lang_compile(const struct lang_opts *opts, struct lang **out)
 	l->params = opts->params;
 	l->nparams = opts->nparams;
 	l->threads = power_of_two(opts->threads ? opts->threads : 1 << 20);
+	l->start_ns = now_ns();
 	*out = l;
 	err = check_text(l);
 	if (!err)

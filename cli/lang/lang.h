@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One-liners: the subset of bpftrace's language that is meaningful in GPU kernels, compiled to an ordinary eBPF object.
+ * One-liners: the subset of bpftrace's language that is meaningful in GPU kernels, compiled to an ordinary BPF object.
  * gpubpf-lang(7) documents the language. Stages:
  *
- *   lex.c, parse.c  text -> tree            types.c   the object's BTF
- *   check.c         types, maps, places     object.c  instructions and BTF -> ELF
- *   gen*.c          tree -> eBPF            cli/lang/host/host.c    BEGIN, END, interval and records, while a session runs
+ *   tree    words, functions, memory and errors.
+ *   parse   text -> tree.
+ *   check   types, maps and places.
+ *   gen     tree -> eBPF, and the object.
+ *   host    BEGIN, END, interval and records during a session.
  *
- * The object is loaded and verified like any other object, so this code is not trusted. The stages up to object.c need
- * no other part of the tool. They do not print; all errors refer to positions in the text.
+ * The object is loaded and verified like any other object, so this code need not be trusted. The stages except host
+ * do not depend on other parts of the tool and do not print. All errors state a position in the text.
  */
 #ifndef GPUBPF_CLI_LANG_LANG_H
 #define GPUBPF_CLI_LANG_LANG_H
@@ -20,28 +22,40 @@
 
 #include "gpubpf/ctx.h"
 
-#define LANG_TEXT_SIZE (1u << 20)      /* maximum bytes of a program's text */
-#define LANG_DEPTH 64                  /* maximum nesting of expressions and blocks */
-/* maximum binary operators in one statement; each may nest one level deeper */
+#define LANG_TEXT_SIZE (1u << 20)      /* maximum bytes of a program text */
+#define LANG_DEPTH 64                  /* maximum nesting depth of expressions and blocks */
+/* maximum number of binary operators in one statement; each operator may add a level of nesting */
 #define LANG_OPERATORS 1000
+#define LANG_HEIGHT 1200               /* maximum nesting depth of expressions after macros are expanded */
+#define LANG_VISITS (8u << 20)         /* maximum number of expressions that are checked, in all passes together */
+#define LANG_LEXED_SIZE (16u << 20)    /* maximum bytes of the text after #define and macros are expanded */
 #define LANG_MAPS 64
-#define LANG_VARS 32                   /* maximum scratch variables of a probe */
-#define LANG_KEYS 8                    /* maximum elements of a key */
+#define LANG_VARS 64                   /* maximum number of variables ($x) of a probe */
+#define LANG_KEYS 8                    /* maximum number of elements of a key */
 #define LANG_KEY_SIZE 256              /* maximum bytes of a key */
+#define LANG_VALUE_SIZE 384            /* maximum bytes of a tuple */
+#define LANG_BUFFER_SIZE 64            /* maximum bytes of buf() */
+#define LANG_LOOP_STEPS (8u << 20)     /* maximum number of iterations of a loop with known bounds: GPUBPF_LOOP_MAX */
+#define LANG_DIRECT_STEPS 64           /* loops with a known, smaller number of iterations are compiled as jumps */
+#define LANG_DEFINE_DEPTH 8            /* maximum nesting depth of #define */
+#define LANG_EXPANSIONS 10000          /* maximum number of expanded calls of macros and functions in a text */
 #define LANG_STRING_SIZE 1024          /* maximum bytes of a string literal */
-#define LANG_ARGS 32                   /* maximum arguments of printf(), and maximum named arguments of a kernel */
+#define LANG_ARGS 32                   /* maximum arguments of printf(), and declared arguments of a kernel */
 #define LANG_PROBES 256
 #define LANG_UNROLL 100
-#define LANG_INSNS 30000               /* maximum instructions of one probe; a jump reaches 32767 */
+#define LANG_INSNS 30000               /* maximum number of instructions of one probe; the limit of a jump is 32767 */
 #define LANG_HIST_BITS 5
-#define LANG_SLOTS 1024                /* maximum slots of a histogram */
-#define LANG_MAP_KEYS 4096             /* maximum keys of a map without a `let` declaration */
+#define LANG_SLOTS 1024                /* maximum number of slots of a histogram */
+#define LANG_MAP_KEYS 4096             /* maximum number of keys of a map without a `let` declaration */
 #define LANG_MAX_DECLARED_KEYS (1u << 24)
-#define LANG_STACKS 16384              /* maximum different stacks of a program */
+#define LANG_STACKS 16384              /* maximum number of different stacks */
 #define LANG_FRAMES 127
 #define LANG_RING_BYTES (1u << 20)
-#define LANG_NAMES_SIZE 4096           /* maximum total bytes of the names of kernel arguments that no probe declares */
-#define LANG_ACTIONS 1024              /* maximum calls of printf(), print(), ... in a text */
+#define LANG_NAMES_SIZE 4096           /* maximum total bytes of argument names that no probe declares */
+#define LANG_ACTIONS 1024              /* maximum calls of printf(), print() and similar in a text */
+
+/* name of the program of an object without probes for GPU kernels, and of the kernel that it names */
+#define LANG_IDLE "__idle"
 
 enum lang_token {
 	LANG_T_NONE,
@@ -52,18 +66,23 @@ enum lang_token {
 	LANG_T_VAR, /* $x */
 	LANG_T_MAP, /* @x */
 #define LANG_TOKEN(name, text, precedence, assigns) LANG_T_##name,
-#include "tokens.def"
+#include "cli/lang/tree/tokens.def"
 	LANG_TOKENS,
 };
 
 enum lang_base {
 	LANG_VOID,
 	LANG_INT,
+	LANG_BOOL,
 	LANG_KERNEL, /* a kernel's id */
 	LANG_ADDRESS,
-	LANG_STACK, /* the id of a stack, or the error code of helper 27 */
-	LANG_NAME,  /* a string of 64 bytes with its NUL */
-	/* a string that the host knows, for example a literal; it becomes a NAME when stored */
+	LANG_STACK,   /* the id of a stack, or a negative error code of helper 27 */
+	LANG_TIME,    /* the result of strftime(): a time in ns */
+	LANG_PROCESS, /* `comm` at places of GPU kernels: the id of the process */
+	LANG_NAME,    /* a string of 64 bytes, including its NUL */
+	LANG_TUPLE,
+	LANG_BUFFER, /* the result of buf(): the number of bytes, and then the bytes */
+	/* a string that the host knows, for example a literal; becomes a LANG_NAME when it is stored */
 	LANG_TEXT,
 	LANG_AGGREGATE, /* the value of count() and similar functions */
 };
@@ -71,8 +90,18 @@ enum lang_base {
 struct lang_type {
 	enum lang_base base;
 	bool is_signed;
-	bool to_signed; /* an address: the number at it is signed */
-	uint8_t to;     /* an address: the number of bits at it; 0: unknown */
+	bool to_signed;                 /* only for an address: the number there is signed */
+	uint8_t to;                     /* only for an address: size in bits of the number there; 0: unknown */
+	uint32_t bytes;                 /* only for a buffer: its capacity */
+	const struct lang_shape *shape; /* only for a tuple */
+	const char *format;             /* only for LANG_TIME: the format of strftime() */
+};
+
+/* the elements of a tuple, in order */
+struct lang_shape {
+	uint32_t n, size; /* size: bytes of all elements */
+	struct lang_type type[LANG_KEYS];
+	uint32_t at[LANG_KEYS]; /* offset in bytes of each element */
 };
 
 enum lang_source {
@@ -83,12 +112,13 @@ enum lang_source {
 	LANG_SOURCE_NAMED,
 	LANG_SOURCE_DURATION,
 	LANG_SOURCE_PROBE,
-	LANG_SOURCE_HOST,
+	LANG_SOURCE_ELAPSED,
+	LANG_SOURCE_COMM,
 };
 
 enum lang_whole {
-	LANG_WHOLE_THREAD,  /* number of the thread in its block: x + (y + z * height) * width */
-	LANG_WHOLE_BLOCK,   /* number of the block in the grid, computed likewise */
+	LANG_WHOLE_THREAD,  /* linear number of the thread in its block: x + (y + z * height) * width */
+	LANG_WHOLE_BLOCK,   /* linear number of the block in the grid, by the same formula */
 	LANG_WHOLE_GLOBAL,  /* ctx->global_linear */
 	LANG_WHOLE_PRODUCT, /* x * y * z */
 };
@@ -109,8 +139,17 @@ enum lang_use {
 
 enum lang_function_id {
 #define LANG_FUNCTION(NAME, name, least, most, use, shown, meaning) LANG_F_##NAME,
-#include "functions.def"
+#include "cli/lang/tree/functions.def"
 	LANG_FUNCTIONS,
+};
+
+/* a conversion of printf(), such as %-10s or %hhd */
+struct lang_conversion {
+	const char *text;    /* the % */
+	uint32_t flags, len; /* bytes of the % and its flags, width and precision; bytes in all */
+	uint32_t bits;       /* width of an integer: 8, 16 or 64 */
+	char name;           /* d, s, ...; r: a buffer */
+	char style;          /* for r: 0, x or h */
 };
 
 struct lang_function {
@@ -123,73 +162,83 @@ struct lang_function {
 enum lang_kind {
 	LANG_N_NUMBER,
 	LANG_N_STRING,
-	LANG_N_BUILTIN, /* a word; value: 1 to 3 for .x .y .z, 0 for the whole value */
+	LANG_N_BUILTIN, /* a word; value: 1 to 3 for .x .y .z, or 0 without a suffix */
 	LANG_N_VAR,
-	LANG_N_MAP, /* a map's value; list: the elements of the key */
+	LANG_N_MAP, /* the value of a map; list: the elements of the key */
 	LANG_N_UNARY,
 	LANG_N_BINARY,
 	LANG_N_TERNARY,
-	LANG_N_CAST,   /* value: the number of bits */
-	LANG_N_READ,   /* a[b] or *a in the application's memory; value: the number of bits */
+	LANG_N_TUPLE,  /* list: the elements */
+	LANG_N_PART,   /* element `value` of the tuple a */
+	LANG_N_VALUE,  /* a block expression: the statements in list, then the value a, which may be NULL */
+	LANG_N_FN,     /* a call of a function of the text: list sets its parameters, b is its body, var its result */
+	LANG_N_CAST,   /* value: size of the type in bits */
+	LANG_N_READ,   /* a[b] or *a in the application's memory; value: size in bits */
 	LANG_N_SET,    /* a op= b; op NONE: a = b */
-	LANG_N_STEP,   /* ++ and --; value: 1 for the prefix form */
+	LANG_N_STEP,   /* ++ or --; value: 1 for the prefix form */
 	LANG_N_CALL,   /* list: arguments */
 	LANG_N_IF,     /* if (a) b else c */
 	LANG_N_BLOCK,  /* list: the statements */
-	LANG_N_UNROLL, /* the block b, repeated `value` times */
-	LANG_N_FOR,    /* for var from a to below c, with body b; the next variable holds the end */
+	LANG_N_UNROLL, /* the block b, `value` times */
+	LANG_N_FOR,    /* body b for var from a to c - 1; the variable after var holds c */
+	LANG_N_EACH,   /* body b for each element of the map a; var is the tuple (key, value) */
+	LANG_N_WHILE,  /* body b while a */
 	LANG_N_BREAK,
 	LANG_N_CONTINUE,
-	LANG_N_RETURN,
+	LANG_N_RETURN, /* a: the value, or NULL. c: the LANG_N_FN that it ends, or NULL */
 };
 
 struct lang_node {
 	enum lang_kind kind;
-	uint32_t pos; /* position in the text */
+	uint32_t pos; /* position in the program text, in bytes */
 	struct lang_type type;
 	enum lang_token op;
-	bool literal; /* a number that takes the sign of the other operand */
+	bool literal; /* a literal number, which takes the sign of the other operand */
 	uint64_t value;
-	const char *text; /* a string's bytes without quotes */
+	uint32_t steps;   /* for a loop in a kernel: its maximum number of iterations */
+	const char *text; /* for a string: its bytes without quotes */
 	struct lang_builtin builtin;
 	const struct lang_function *function;
 	struct lang_map *map;
 	struct lang_var *var;
-	int action; /* index of a call that is an action, among all actions */
+	int action; /* for a call that is an action: its index among all actions; else -1 */
 	struct lang_node *a, *b, *c, *list, *next;
 };
 
 struct lang_var {
 	struct lang_var *next;
 	const char *name;
-	struct lang_type type; /* VOID until lang_check() has inferred it */
-	/* number of bits of a variable that `let` declares with a type; 0: it has the type of its first value */
+	struct lang_type type; /* LANG_VOID until lang_check() has inferred the type */
+	/* size in bits if `let` declares the variable with a type; 0: the first value determines the type */
 	uint32_t bits;
-	uint32_t scope;             /* nesting depth of the block that declares it; UINT32_MAX: out of scope */
-	int at;                     /* offset on the stack from r10 */
-	uint64_t value;             /* its number in blocks on the host */
-	char text[GPUBPF_CTX_NAME]; /* its string in blocks on the host */
+	uint32_t scope;             /* nesting depth of the block that defines the variable; UINT32_MAX: out of scope */
+	const void *frame;          /* the expanded call of a macro or function that defines the variable; NULL: none */
+	bool is_other_kernel;       /* the variable may hold the id of another kernel than the one that runs */
+	int at;                     /* stack offset from r10 of the program */
+	uint64_t value;             /* the current number in a block on the host */
+	char text[LANG_VALUE_SIZE]; /* the current string, tuple or buffer in a block on the host */
 };
 
-/* The value of a map: a number that is assigned, or an aggregation by a function with use VALUE. */
+/* A map. Its values are assigned, or aggregated by a function with the use VALUE. */
 struct lang_map {
 	struct lang_map *next;
-	const char *name;                  /* "@", "@x" */
-	uint32_t pos;                      /* position in the text of the first use */
-	bool known, declared;              /* known: the value's type is known; declared: `let` declared the maximum
-				        * number of keys */
-	const struct lang_function *holds; /* the function whose value it holds; NULL: a number */
+	const char *name;        /* "@", "@x" */
+	const char *object_name; /* name in the object: the Linux kernel accepts no @, so @x is AT_x in its objects */
+	uint32_t pos;            /* position of the map's first use in the program text */
+	/* known: the type of the value is known; declared: `let` declares the maximum number of keys */
+	bool known, declared;
+	const struct lang_function *holds; /* the function that aggregates the values; NULL: values are assigned */
 	struct lang_type value;
 	uint32_t nkeys;
 	struct lang_type key[LANG_KEYS];
 	const char *key_name[LANG_KEYS];
 	bool keys_known;
-	uint64_t min, max, step; /* bounds and width of a slot of lhist() */
-	uint32_t fine;           /* hist(): 1 + bits, for 2^bits slots per power of two */
+	uint64_t min, max, step; /* lhist(): the bounds, and the width of a slot */
+	uint32_t fine;           /* hist(): 1 + bits; a power of two has 2^bits slots */
 	uint32_t room;
 	bool lru;
 	uint32_t key_size, value_size; /* in bytes */
-	uint32_t index;                /* index among the object's maps */
+	uint32_t index;                /* index of the map in the object */
 };
 
 enum lang_when {
@@ -197,21 +246,31 @@ enum lang_when {
 	LANG_BEGIN,
 	LANG_END,
 	LANG_INTERVAL,
+	LANG_IN_LINUX, /* a probe of the Linux kernel: its program runs there, and shares the maps */
+};
+
+enum lang_linux_kind {
+#define LANG_LINUX(NAME, name, brief, section, parts, args) LANG_LINUX_##NAME,
+#include "cli/lang/tree/linux.def"
 };
 
 struct lang_probe {
 	struct lang_probe *next;
 	enum lang_when when;
 	uint32_t pos;
-	const char *section; /* the program's section such as "gpu/exit/name"; on the host "BEGIN", ... */
-	uint32_t site;       /* enum gpubpf_site of a device's probe */
-	uint32_t number;     /* index among all probes */
-	uint64_t every_ns;   /* interval: its period in ns */
+	/* the program's ELF section such as "gpu/exit/name"; on the host "BEGIN", "END" or the interval */
+	const char *section;
+	uint32_t site; /* enum gpubpf_site; only for LANG_ON_DEVICE */
+	/* only for LANG_IN_LINUX: the ELF section, as libbpf reads it; `section` is the probe as written */
+	const char *linux_section;
+	enum lang_linux_kind linux_kind;
+	uint32_t number;   /* index of the probe among all probes */
+	uint64_t every_ns; /* only for LANG_INTERVAL: the period in ns */
 	uint64_t due_ns;
 	struct lang_block *block;
 };
 
-/* a kernel argument that a probe declares: gpu/entry/vector_add(float *a, uint n) */
+/* an argument of the kernel that a probe declares, as in gpu/entry/vector_add(float *a, uint n) */
 struct lang_arg {
 	const char *name;
 	struct lang_type type;
@@ -226,40 +285,54 @@ struct lang_block {
 	struct lang_node *filter, *body;
 	struct lang_var *vars;
 	uint32_t nvars;
-	bool duration; /* the block uses `duration` */
+	bool duration; /* the block uses the word `duration` */
+	bool loops;    /* the block has loops that the program calls as functions */
 };
 
-/* The first error, in parts. */
+/* The first error: its message, its position and the remedy. */
 struct lang_refusal {
 	char what[512], place[256], remedy[256];
 };
 
 struct lang {
-	const char *name; /* "-e", or the file name */
+	const char *name; /* name of the program text in messages: "-e" or the file's name */
 	const char *text;
 	size_t size;
 	const char *const *params;
 	uint32_t nparams;
-	uint64_t threads; /* number of threads for whose entry times there is room; a power of two */
+	uint64_t threads; /* number of slots for entry times of threads; a power of two */
 
-	void *arena; /* memory of the tree */
-	size_t used; /* bytes of that memory in use */
+	void *arena; /* memory in which the tree is allocated */
+	size_t used; /* number of bytes of `arena` in use */
 	bool failed;
 	struct lang_refusal refusal;
-	char why[2048];         /* the error as text, with the quoted source line */
-	struct lang_node spare; /* node that functions return if memory is exhausted */
+	char why[2048];         /* the complete error message, with the quoted source line */
+	struct lang_node spare; /* returned instead of a new node if memory is exhausted */
 
 	struct lang_block *blocks;
 	struct lang_map *maps;
 	uint32_t nmaps, nprobes, nactions;
 	struct lang_node *action[LANG_ACTIONS];
 	const struct lang_probe *probe[LANG_PROBES];
-	bool records, zeros, durations; /* the object needs a ring for records, a value of zeros, entry times */
-	bool stacks;                    /* the object needs stacks */
-	uint32_t frames;                /* frames of each stack; 0: no use has specified it yet */
+	bool linux_probes;              /* the text has probes of the Linux kernel */
+	bool records, zeros, durations; /* the object needs the internal map of records, of zeros, or of entry times */
+	bool stacks;                    /* the object needs the internal map of stacks */
+	bool limits;                    /* the object needs the internal map of loops that reached their limit */
+	uint32_t frames;                /* maximum number of frames of each stack; 0: not specified yet */
 	uint32_t zeros_size;
 
-	char names[LANG_NAMES_SIZE]; /* the object's .rodata: strings one after the other, each with its NUL */
+	uint64_t start_ns; /* time of CLOCK_MONOTONIC at which the text was compiled */
+	struct lang_define *defines;
+	struct lang_macro *macros;
+	uint32_t nloops;     /* number of functions of loops in the object so far */
+	uint64_t lexed;      /* bytes of text read so far; the text of a #define or macro counts at each use */
+	uint32_t expansions; /* number of expanded calls of macros and functions so far */
+	struct lang_settings {
+		uint64_t max_map_keys, max_loop_steps; /* 0: the default */
+		bool keeps_maps;                       /* maps are not printed at the end */
+	} settings;
+
+	char names[LANG_NAMES_SIZE]; /* contents of the object's .rodata: NUL-terminated names of arguments */
 	uint32_t names_size;
 
 	void *object;
@@ -272,12 +345,12 @@ struct lang_opts {
 	size_t size;
 	const char *const *params; /* [nparams] the values of $1, $2, ... */
 	uint32_t nparams;
-	uint64_t threads; /* maximum threads with a concurrent `duration`; 0: 1048576 */
+	uint64_t threads; /* maximum number of threads whose `duration` is measured at the same time; 0: 1048576 */
 };
 /*
- * Compile a text to an object. Returns 0 or -ENOMEM. On -EINVAL, *l exists and lang_why() returns the error, its
- * position and the remedy. The strings of opts must stay valid as long as *l. A program with only BEGIN, END and
- * interval has no object: lang_object() returns NULL.
+ * Compile a program text to an object. Returns 0, -EINVAL or -ENOMEM. After -EINVAL, *l exists too, and lang_why()
+ * returns the error with its position and remedy. The strings of opts must stay valid as long as *l. If the text has
+ * only BEGIN, END and interval, there is no object, and lang_object() returns NULL.
  */
 int lang_compile(const struct lang_opts *opts, struct lang **l);
 void lang_destroy(struct lang *l);
@@ -285,95 +358,159 @@ const char *lang_why(const struct lang *l);
 const struct lang_refusal *lang_refusal(const struct lang *l);
 const void *lang_object(const struct lang *l, size_t *size);
 
-/* common.c: memory, errors and tables */
+/* cli/lang/tree/common.c: memory, errors and tables */
 
-/* Record an error, unless there is one already. Returns -EINVAL. */
+/* Record an error, unless one was recorded before. Returns -EINVAL. */
 int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Return zeroed memory that lives as long as l. NULL if memory is exhausted; `failed` is then set. */
+/* Return zeroed memory that is freed with l. Returns NULL and sets `failed` if memory is exhausted. */
 void *lang_alloc(struct lang *l, size_t size);
 void lang_free_memory(struct lang *l);
 char *lang_copy(struct lang *l, const char *text, size_t size);
 char *lang_format(struct lang *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void lang_line_column(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column);
 const char *lang_token_text(enum lang_token token);
+/*
+ * Find the next conversion in a format. Returns the text after it, or NULL if there is none. The conversion %% has the
+ * name %. An incomplete or unknown conversion has the name 0.
+ */
+const char *lang_conversion(const char *format, struct lang_conversion *c);
 const struct lang_function *lang_function_find(const char *name);
-const struct lang_function *lang_function_at(uint32_t i); /* NULL past the end */
+const struct lang_function *lang_function_at(uint32_t i); /* returns NULL past the end */
 
-/* lex.c */
+/* cli/lang/parse/lex.c */
 struct lang_lex {
 	struct lang *l;
-	uint32_t at; /* position of the character after the token */
+	uint32_t at; /* position in the text after the current token */
 	enum lang_token token;
-	uint32_t pos, len; /* position and length of the token */
+	uint32_t pos, len; /* position and length of the current token */
 	uint64_t number;
-	const char *string; /* the token's text; of a string, the decoded text */
+	const char *string; /* text of the current token; for a string literal, the decoded text */
+	bool parameter;     /* the token is $1, $2, ...; `string` is its text */
+	/* [ndefines] the definitions that are being replaced, the innermost last, and the position after each */
+	struct lang_replacement {
+		const struct lang_define *define;
+		uint32_t after;
+	} replacement[LANG_DEFINE_DEPTH];
+	uint32_t nreplacements;
+};
+/* #define NAME text */
+struct lang_define {
+	struct lang_define *next;
+	const char *name;
+	uint32_t begin, end; /* positions of the text that replaces the name */
 };
 void lang_next(struct lang_lex *x);
-/* Skip blanks and comments. */
+/* Skip white space and comments. */
 void lang_skip(struct lang_lex *x);
-/* Parse a literal number with its suffixes. Returns the bytes consumed, or 0. */
+/* Return the position at which the text, or the text of the current definition, ends. */
+uint32_t lang_end(const struct lang_lex *x);
+/*
+ * Parse a number with its suffix into *value. Returns the number of bytes consumed, or 0 if the text is not a valid
+ * number.
+ */
 uint32_t lang_number(const char *text, size_t size, uint64_t *value);
 
-/* parse.c: 0 or -EINVAL */
+/* cli/lang/parse/parse.c: 0 or -EINVAL */
 int lang_parse(struct lang *l);
-/* probe.c: parse the probes before a block. x->at is their beginning, and afterwards their end. */
+/*
+ * cli/lang/parse/probe.c: parses the probes of a block. x->at must be their first character; afterwards it is the character after the
+ * probes.
+ */
 void lang_parse_probes(struct lang_lex *x, struct lang_block *block);
-/* expr.c */
+/* cli/lang/parse/macro.c: macros and functions of the text */
+struct lang_frame;
+/* cli/lang/parse/expr.c */
 struct lang_parser {
 	struct lang_lex lex;
 	struct lang *l;
 	struct lang_block *block;
-	bool filter; /* in a filter, where / before { ends the expression */
+	bool filter; /* a filter is parsed: a / before { ends the expression */
 	uint32_t depth;
-	uint32_t operators; /* number of binary operators in the current statement so far */
+	uint32_t operators;       /* number of binary operators so far in the current statement */
+	struct lang_frame *frame; /* the call of a macro or function that is being expanded, or NULL */
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
 /* Add a variable to the current block. */
 struct lang_var *lang_variable(struct lang_parser *p, const char *name, uint32_t pos);
 struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos);
+/* Parse a comma-separated list of expressions, up to the token `close`, which is not consumed. Store their number. */
+struct lang_node *lang_list(struct lang_parser *p, enum lang_token close, uint32_t *n);
+/* cli/lang/parse/statement.c: parses { statements; value }, a block expression */
+struct lang_node *lang_value_block(struct lang_parser *p);
+struct lang_node *lang_statement(struct lang_parser *p);
+struct lang_node *lang_block(struct lang_parser *p); /* parses { ... }; the current token is then the } */
+void lang_end_scope(struct lang_parser *p); /* ends the scope of the variables that the current block defines */
+/* If the text defines a macro or function of this name, expand its call. The current token follows the name. */
+struct lang_node *lang_expand(struct lang_parser *p, const char *name, uint32_t pos);
+/* If the word, variable or map (with the first character of `name`) is a parameter of the current macro, return it. */
+struct lang_node *lang_parameter(struct lang_parser *p, const char *name, uint32_t pos);
+/* Parse or skip a declaration before the probes: macro, fn, config or a line with #. Returns false at other text. */
+bool lang_declaration(struct lang_parser *p);
+/* Return the LANG_N_FN that `return` ends, or NULL if it ends the probe. */
+struct lang_node *lang_function_node(const struct lang_parser *p);
 bool lang_accept(struct lang_parser *p, enum lang_token token);
 void lang_expect(struct lang_parser *p, enum lang_token token, const char *where);
 bool lang_word_is(const struct lang_parser *p, const char *word);
 void lang_enter_nesting(struct lang_parser *p);
-/* Store bits and sign of a type's name; false: there is no such type. */
+/* Store size and sign of the integer type with this name. Returns false if there is no such type. */
 bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
-/*
- * Store bits and sign of the type at an address, which may also be a floating-point type; false: there is no such type.
- */
+/* Like lang_type_named(), but also accepts floating-point types, which only an address may point to. */
 bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
-/* builtin.c: finds the row of a word, also of argN. Returns false if the word is unknown. */
+/* cli/lang/tree/builtin.c: stores the row of cli/lang/tree/builtins.def for a word or for argN. Returns false if the word is unknown. */
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
-/* Make the row of args.NAME, for a name that no probe declares; false: there are too many names. */
+/* Store the row of a word in a probe of the Linux kernel. Returns false if it has no such word. */
+bool lang_linux_find(const struct lang_probe *probe, const char *word, struct lang_builtin *builtin);
+/* Returns true if the block's program runs in the Linux kernel. */
+bool lang_is_linux(const struct lang_block *block);
+/* cli/lang/parse/linux.c: parses a probe of the Linux kernel. Returns false if the word is none. */
+bool lang_parse_linux(struct lang_lex *x, struct lang_probe *probe, const char *word);
+/* Returns true if the word may have this option in parentheses, as in nsecs(monotonic). */
+bool lang_builtin_option(const char *word, const char *option);
+const char *lang_builtin_options(const char *word); /* returns what may be written in the parentheses */
+/*
+ * Make a row for args.NAME where no probe declares NAME. Returns false if the names need more than LANG_NAMES_SIZE
+ * bytes.
+ */
 bool lang_builtin_named(struct lang *l, const char *name, struct lang_builtin *builtin);
-/* Make the row of ctx.FIELD or ctx.FIELD[index], by core/model/ctx_fields.def; false: there is no such field. */
+/* Make a row for ctx.FIELD or ctx.FIELD[index] (core/model/ctx_fields.def). Returns false if there is no such field. */
 bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *builtin);
-/* Return the name of the field at this offset of the context if it is an operand of places; else NULL. */
+/* If the field at this offset of the context is an operand of places, return its name; else NULL. */
 const char *lang_place_field(uint32_t at);
-/* Return why a word of bpftrace is not supported, and what to write instead; NULL: the word is not in refused.def. */
+/*
+ * Return why a word of bpftrace is not supported, and store in *instead what to write. NULL: the word is not in
+ * cli/lang/tree/refused.def.
+ */
 const char *lang_refused(const char *word, const char **instead);
 const char *lang_nearest_word(const char *word, char *buf, size_t size);
 
-/* check.c: 0 or -EINVAL */
+/* cli/lang/check/check.c: 0 or -EINVAL */
 int lang_check(struct lang *l);
 /*
- * Is a map without keys an array with one element that always exists? A map whose initial value is not 0 is no array:
- * its value must be inserted first.
+ * Returns true if the map is an array with one element, which always exists. A map is an array if it has no keys and
+ * its initial value is 0. Other values must be inserted first.
  */
 bool lang_map_is_array(const struct lang_map *map);
 
-/* gen.c, object.c */
+/* Returns true if a probe of the text runs in GPU kernels. */
+bool lang_has_device_probes(const struct lang *l);
+
+/* cli/lang/gen/gen.c, cli/lang/gen/object.c */
 int lang_generate(struct lang *l);
 
 /*
- * Return the size in bytes of an action's record: the numbers of the action and of the probe, 4 bytes each, then each
- * argument with lang_size() bytes.
+ * Return the size in bytes of the record of an action. A record contains the number of the action and the number of the
+ * probe, 4 bytes each, and then each argument with lang_size() bytes.
  */
 uint32_t lang_record_size(const struct lang_node *call);
-/* Return the first argument that the record contains; `next` leads to the others. NULL: there are none. */
+/* Return the first argument that the record contains, or NULL. `next` leads to the further arguments. */
 struct lang_node *lang_record_args(const struct lang_node *call);
-/* Return the bytes of a value of this type in keys and records. */
+/* Return the size in bytes of a value of this type in keys and records. */
 uint32_t lang_size(struct lang_type type);
+/* Returns true if values of this type are bytes in memory, and not a number in a register. */
+bool lang_is_in_memory(struct lang_type type);
+/* Returns true if a loop is compiled as jumps, and not as a function that helper 181 calls. */
+bool lang_loop_is_direct(const struct lang_node *n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls helpers of the interpreter: functions of the device library, compiled for the host. The helper's row in
- * include/gpubpf/helpers.def lists its arguments. This file checks each by its kind (core/model/args.def), without the
- * verifier's facts.
+ * Runs helpers for the interpreter by calling the device library, compiled for the host. The helper's row in
+ * include/gpubpf/helpers.def lists its arguments. This file checks each argument by its kind (core/model/args.def) and
+ * does not use the verifier's facts.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,16 +12,19 @@
 #include "host.h"
 #include "maps/impl.h"
 
-/* A call of a helper, with arguments as the device library takes them: pointers are addresses in this process. */
+/* A call of a helper, with the arguments that the device library takes. Pointers are addresses in this process. */
 struct call {
 	struct host *h;
 	s32 id;
 	const struct gpubpf_helper *helper;
-	struct gpubpf_map_view view; /* the map of the call, or the print ring */
+	struct gpubpf_map_view view; /* the map argument, or the print ring */
 	u64 arg[5];
-	u64 more[5]; /* second value of an argument that has two: the size of a text or parameter */
-	u64 word[5]; /* U64_OUT: the helper writes here, and the value is then copied, because the
-				       * program's memory may be unaligned */
+	u64 more[5]; /* second value of an argument that passes two: the size of a text or parameter */
+	/*
+	 * for U64_OUT arguments: the helper writes here, and the value is copied to the program's memory, which may be
+	 * unaligned
+	 */
+	u64 word[5];
 };
 
 static u64 reg(const struct call *c, int i)
@@ -37,7 +40,7 @@ static bool fail_argument(const struct call *c, const char *why)
 	return false;
 }
 
-/* Reads argument i as a map. False: the helper does not support it. */
+/* Reads argument i as a map. Returns false if the helper does not support the map. */
 static bool read_map_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -60,6 +63,7 @@ static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 	case GPUBPF_SIZE_NEXT:
 		return reg(c, i + 1);
 	case GPUBPF_SIZE_WORD:
+	case GPUBPF_SIZE_ITER:
 		return sizeof(u64);
 	case GPUBPF_SIZE_KNOWN:
 	case GPUBPF_SIZE_NONE:
@@ -76,7 +80,7 @@ static bool read_memory_arg(struct call *c, int i, u64 size, bool write)
 	return p != NULL;
 }
 
-/* Reads a string argument: the bytes up to and including its NUL, limited to the printed length. */
+/* Reads a string argument up to and including its NUL, but at most as many bytes as are printed. */
 static bool read_text_arg(struct call *c, int i)
 {
 	const u8 *end;
@@ -88,7 +92,7 @@ static bool read_text_arg(struct call *c, int i)
 	return end && read_memory_arg(c, i, c->more[i], false);
 }
 
-/* Reads a parameter argument. A parameter without bytes reads as 0. */
+/* Reads an argument that is a parameter's index. A parameter whose bytes are not available reads as 0. */
 static bool read_param_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -101,7 +105,10 @@ static bool read_param_arg(struct call *c, int i)
 	return true;
 }
 
-/* Reads an argument that names a parameter. Without a kernel the parameter reads as 0. An unknown name fails. */
+/*
+ * Reads an argument that names a parameter of the GPU kernel. The parameter reads as 0 if there is no kernel. An
+ * unknown name is an error.
+ */
 static bool read_named_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
@@ -112,14 +119,14 @@ static bool read_named_arg(struct call *c, int i)
 		return false;
 	if (job->nparams &&
 	    gpubpf_param_find(job->params, job->nparams, (const char *)HOST_PTR(c->arg[i]), &read, why, sizeof(why)) < 0)
-		return fail_argument(c, "asks for a parameter that the kernel does not have");
+		return fail_argument(c, "reads a parameter that the GPU kernel does not have");
 	c->arg[i] = read.index;
 	c->more[i] = (u64)read.bits;
 	return true;
 }
 
 /*
- * Reads an argument that is a record, which the program must have reserved, and removes it from the list of reserved
+ * Reads an argument that must be a reserved ring-buffer record, and removes the record from the list of reserved
  * records.
  */
 static bool read_record_arg(struct call *c, int i)
@@ -130,7 +137,7 @@ static bool read_record_arg(struct call *c, int i)
 	while (at < h->nrecords && h->records[at].address != reg(c, i))
 		at++;
 	if (at == h->nrecords)
-		return fail_argument(c, "needs a record that ringbuf_reserve returned");
+		return fail_argument(c, "needs a record that bpf_ringbuf_reserve() returned");
 	h->records[at] = h->records[--h->nrecords];
 	return true;
 }
@@ -158,32 +165,41 @@ static bool read_arg(struct call *c, int i)
 		return read_param_arg(c, i);
 	case GPUBPF_PASS_NAMED:
 		return read_named_arg(c, i);
+	case GPUBPF_PASS_COOKIE:
+		c->arg[i] = c->h->job->prog->cookie;
+		break;
 	}
 	return true;
 }
 
 /*
- * Calls of the device library, generated from the table. PASS_<kind>(i) expands to the values for argument i that
- * read_arg() prepared.
+ * Generates a function for each helper from the table helpers.def; it calls the device library. PASS_<kind>(i) expands
+ * to the values of argument i that read_arg() prepared.
  */
 #define POINTER(i) , HOST_PTR(c->arg[i])
 #define NUMBER(i) , c->arg[i]
 #define PASS_NONE(i)
 #define PASS_CTX(i)
 #define PASS_ANY(i) NUMBER(i)
+#define PASS_CTX_COOKIE(i) NUMBER(i)
 #define PASS_CONST(i) NUMBER(i)
 #define PASS_COST(i) NUMBER(i)
 #define PASS_SIZE(i) NUMBER(i)
 #define PASS_SIZE_OR_ZERO(i) NUMBER(i)
+#define PASS_ALLOC_SIZE(i) NUMBER(i)
 #define PASS_RECORD(i) NUMBER(i)
 #define PASS_MEM_RD(i) POINTER(i)
 #define PASS_MEM_WR(i) POINTER(i)
+#define PASS_ITER(i) POINTER(i)
+#define PASS_ITER_NEW(i) POINTER(i)
 #define PASS_FMT(i) POINTER(i)
 #define PASS_STR(i) POINTER(i), c->more[i]
 #define PASS_NAME(i) NUMBER(i), c->more[i]
 #define PASS_PARAM(i) NUMBER(i), c->more[i]
 #define PASS_U64_OUT(i) , &c->word[i]
 #define RETURN_INT(result) return (u64)(result)
+#define RETURN_NUMBER_OR_NULL(result) return (result) ? reg(c, 0) : 0
+#define RETURN_MEM_OR_NULL(address) return address
 #define RETURN_VOID(nothing) nothing; return 0
 
 #define CALL_ENV(name, ret, ...) \
@@ -207,7 +223,7 @@ static bool read_arg(struct call *c, int i)
 	CALL_##class(name, ret, PASS_##a1(0) PASS_##a2(1) PASS_##a3(2) PASS_##a4(3) PASS_##a5(4))
 #include "gpubpf/helpers.def"
 
-/* Calls an operation of the map with the prepared arguments, in order. */
+/* Calls the map operation of the helper with the prepared arguments, in order. */
 static u64 call_on_map(struct call *c)
 {
 	u64 arg[5], n = 0, value;
@@ -216,7 +232,7 @@ static u64 call_on_map(struct call *c)
 		if (gpubpf_arg_row(c->helper->arg[i])->pass != GPUBPF_PASS_NOT)
 			arg[n++] = c->arg[i];
 	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && c->h->nrecords == MAX_RECORDS)
-		return fail_argument(c, "holds too many records at once");
+		return fail_argument(c, "is called while the program holds too many reserved records");
 	value = c->view.map->type->impl->op[c->helper->op](&c->h->env, c->view.layout, arg);
 	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && value)
 		c->h->records[c->h->nrecords++] = (struct record){ value, arg[0] };
@@ -224,8 +240,8 @@ static u64 call_on_map(struct call *c)
 }
 
 /*
- * Begins bpf_loop() or bpf_for_each_map_elem(). The latter visits at most as many elements as a map may have:
- * uapi/linux/bpf.h.
+ * Begins bpf_loop() or bpf_for_each_map_elem(). The latter may visit as many elements as the map has, whatever the
+ * limit of bpf_loop() (uapi/linux/bpf.h).
  */
 static u64 call_loop(struct call *c)
 {
@@ -265,7 +281,7 @@ static u64 call_end(struct call *c)
 	return 0;
 }
 
-/* a function for each row of helpers.def */
+/* one function for each row of helpers.def */
 static u64 (*const calls[])(struct call *c) = {
 #define ROW_ENV(name) call_##name,
 #define ROW_PRINT(name) call_##name,

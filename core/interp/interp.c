@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interpreter's host: the memory that a program may access, its helpers, and the diagnostics of failed runs. */
+/*
+ * Runs a program in the interpreter on the host. Supplies the functions that the core loop (vm.h) calls, and the
+ * diagnostics of failed runs.
+ */
 #include "interp.h"
 
 #include <errno.h>
@@ -92,10 +95,10 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 		return gpubpf_diag_set(diag, GPUBPF_E_COST, vm->pc, "the run took more than %llu instructions",
 				       (unsigned long long)vm->limit);
 	}
-	return gpubpf_diag_set(diag, GPUBPF_E_CFG, vm->pc, "control left the program's end");
+	return gpubpf_diag_set(diag, GPUBPF_E_CFG, vm->pc, "execution continued past the program's last instruction");
 }
 
-/* Fills the environment and the host's thread that the device library reads. */
+/* Fills the environment and the thread's indices, which the device library's functions read. */
 static void fill_environment(struct host *h, const struct gpubpf_interp_job *job)
 {
 	static const struct gpubpf_ctx single_thread = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
@@ -131,7 +134,7 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
 	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
 	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
-	/* the program is not verified */
+	/* a program without facts is not verified, so all stack frames belong to the program */
 	h->keys = job->prog->facts && job->prog->facts->frames ? job->prog->facts->frames : GPUBPF_MAX_FRAMES;
 	fill_environment(h, job);
 }
@@ -141,7 +144,8 @@ int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_
 	struct host h;
 
 	if (job->unit->nmaps && (!job->arena || !job->layout))
-		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "a program with maps runs over an arena");
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+				       "a program with maps needs an arena and a map layout to run");
 	begin(&h, job);
 	if (gpubpf_interp_prove_begin(&h) < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory to run the program");
@@ -155,7 +159,9 @@ int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_
 	if (h.vm.status != GPUBPF_VM_EXIT && h.vm.status != GPUBPF_VM_ENDED)
 		return refuse(&h, diag);
 	if (h.nrecords)
-		return gpubpf_diag_set(diag, GPUBPF_E_REF_LEAK, h.vm.pc, "%u reserved records are left", h.nrecords);
+		return gpubpf_diag_set(diag, GPUBPF_E_REF_LEAK, h.vm.pc,
+				       "%u ring-buffer records were reserved but neither submitted nor discarded",
+				       h.nrecords);
 	result->r0 = h.vm.reg[GPUBPF_R0];
 	result->insns = h.vm.executed;
 	result->ended_thread = h.vm.status == GPUBPF_VM_ENDED;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter runs a program of a unit on the host, ISA v1 to v4 (RFC 9669), and checks every access. It is the
- * oracle of all tests and runs host-side programs. It has two layers:
+ * Runs a program of a unit on the host (ISA v1 to v4, RFC 9669) and checks every access. Tests compare other executions
+ * with its results, and the tool runs host-side programs in it. It has two layers:
  *
- *   vm.h      the core loop, in the device library's subset of C: no recursion, no function
- *             pointers, no libc; it calls its host through a few gpubpf_vm_* functions
- *   interp.c  these functions on the host: the region table, helpers over maps/, the observer
+ *   vm.h      the core loop, in the subset of C that the device library uses: no recursion, no
+ *             function pointers, no libc. It calls a few functions gpubpf_vm_*, which the host supplies.
+ *   interp.c  these functions on the host: accessible memory, helpers over maps/, the observer.
  *
- * Pointers are those of core/model/facts.h: small numbers for stack, context and maps. Map values, records and MEM are host
- * addresses; values lie directly in the arena.
+ * Pointers are encoded as in core/model/facts.h: small numbers denote the stack, the context and maps. Pointers to map
+ * values, to ring-buffer records and to the job's memory block `mem` (called MEM) are addresses in this process. Map
+ * values lie in the arena.
  */
 #ifndef GPUBPF_INTERP_INTERP_H
 #define GPUBPF_INTERP_INTERP_H
@@ -19,34 +20,33 @@
 
 struct gpubpf_diag;
 
-/* The state passed to an observer before each instruction; valid during the call only. */
+/* State that an observer receives before each instruction. It is valid only during the observer's call. */
 struct gpubpf_interp_state {
 	uint32_t pc;
-	uint32_t depth;       /* number of the current frame: 0 for the program itself */
+	uint32_t depth;       /* index of the current stack frame; 0 is that of the main program */
 	const uint64_t *reg;  /* [GPUBPF_NREGS] */
-	const uint8_t *stack; /* bytes of frame f at stack + 512 f */
+	const uint8_t *stack; /* frame f is at stack + 512 * f */
 };
 
 struct gpubpf_interp_job {
 	const struct gpubpf_unit *unit;
-	const struct gpubpf_prog *prog; /* a program of the unit; it need not be verified */
-	const struct gpubpf_ctx *ctx;   /* the program's r1; NULL: r1 and r2 are the address and length of mem */
+	const struct gpubpf_prog *prog; /* a program of the unit, verified or not */
+	const struct gpubpf_ctx *ctx;   /* context to which r1 points; NULL: r1 is the address of mem and r2 its size */
 	void *mem;
 	uint64_t mem_size;
 	/*
-	 * The arena and the layout of the unit's maps in it; both NULL if the unit has no map. Helpers 6 and 501 write
-	 * to the layout's print ring, if it has one. Read-only maps cannot be written.
+	 * The arena, and the layout of the unit's maps in it. Both are NULL if the unit has no map. Helpers 6 and 501
+	 * write to the layout's print ring, if there is one. Read-only maps cannot be written.
 	 */
 	void *arena;
 	const struct gpubpf_layout *layout;
-	uint64_t pid_tgid;       /* result of helper 14 */
-	uint32_t sm, warp, lane; /* results of helpers 8 and 509, of 510, and of 511; sm <
-					     * layout->replicas */
-	const void *arg_bytes;   /* source of helper 520: the bytes of the parameters that params
-					     * describes */
+	uint64_t pid_tgid; /* result of helper 14 */
+	/* sm: result of helpers 8 and 509, less than layout->replicas. warp, lane: results of helpers 510 and 511. */
+	uint32_t sm, warp, lane;
+	const void *arg_bytes; /* bytes of the kernel parameters that `params` describes, which helper 520 reads */
 	const struct gpubpf_param *params;
 	uint32_t nparams;
-	uint64_t max_insns; /* limit on executed instructions; 0: 64 million */
+	uint64_t max_insns; /* largest number of executed instructions; 0: 64 million */
 	void (*observe)(void *arg, const struct gpubpf_interp_state *state);
 	void *observe_arg;
 };
@@ -54,13 +54,14 @@ struct gpubpf_interp_job {
 struct gpubpf_interp_result {
 	uint64_t r0;
 	uint64_t insns;    /* number of executed instructions */
-	bool ended_thread; /* the program ended by helper 507 */
+	bool ended_thread; /* helper 507 ended the program's thread */
 };
 
 /*
- * Runs the program to its exit. 0, or -EINVAL and a diagnostic with the instruction. It refuses an access outside live
- * frames, context, MEM, map values and reserved records. It refuses a write to read-only memory, a misaligned atomic,
- * an unknown helper or bad arguments of one. It also refuses too deep calls, and more than max_insns instructions.
+ * Runs the program until it exits. Returns 0, or -EINVAL and a diagnostic that names the instruction. It is an error to
+ * access memory outside of live stack frames, context, MEM, map values and reserved records. Writes to read-only
+ * memory, misaligned atomics, unknown helpers, and bad arguments of helpers are errors. So are calls that nest too
+ * deep, and more than max_insns instructions.
  */
 int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result, struct gpubpf_diag *diag);
 

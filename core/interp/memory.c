@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The region table: the memory that a program may access. */
+/* Decides which memory a program may access: stack, context, MEM, map values and reserved records. */
 #include <stddef.h>
 
 #include "host.h"
@@ -11,8 +11,8 @@ static bool within(u64 address, u64 size, u64 base, u64 room)
 }
 
 /*
- * Returns the offset in a value of the map that contains [off, off + size) of the arena. -1: no value of the map does,
- * or the map has no memory.
+ * [off, off + size) is a range of the arena. Returns the offset of this range in the map value that contains it.
+ * Returns -1 if no value of the map contains the range, or if the map has no memory.
  */
 static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
@@ -50,7 +50,7 @@ int gpubpf_interp_where(const struct host *h, u64 address, s64 *off)
 	return -1;
 }
 
-/* Does the range lie in a key that was passed to a callback? Such keys are read-only. */
+/* Returns true if the range lies in a map key that was passed to a callback. Such keys are read-only. */
 static bool in_key(const struct host *h, u64 address, u64 size)
 {
 	u64 frame = (address - GPUBPF_PTR_STACK) / GPUBPF_STACK_SIZE - h->keys, map;

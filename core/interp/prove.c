@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks facts while a verified program runs (debug builds). Before each instruction the facts of it and of the
- * previous one are compared with the registers. A violation is a bug of the verifier, never of the program.
+ * Checks facts while a verified program runs (debug builds only). Before each instruction, the registers are compared
+ * with the facts of this instruction and of the previous one. A violation is a bug of the verifier, never of the
+ * program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,10 @@ static bool in_stack(const struct gpubpf_access *a, u64 address, u64 size)
 	       in_range(a, (s64)((address - GPUBPF_PTR_STACK) % GPUBPF_STACK_SIZE) - GPUBPF_STACK_SIZE, size);
 }
 
-/* Does the access have the proven space, alignment and range? A NULL argument must be proven to be possible. */
+/*
+ * Returns true if the access has the space, alignment and range that the facts state. For an address of 0, the facts
+ * must allow NULL.
+ */
 static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 address, u64 size)
 {
 	s64 off;
@@ -47,6 +51,8 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 		return in_stack(a, address, size);
 	if (address >= GPUBPF_PTR_CTX && address < GPUBPF_PTR_MAP)
 		return (a->spaces & GPUBPF_SPACE_CTX) && (!size || in_range(a, (s64)(address - GPUBPF_PTR_CTX), size));
+	if (h->job->mem && address >= (uintptr_t)h->job->mem && address - (uintptr_t)h->job->mem < h->job->mem_size)
+		return (a->spaces & GPUBPF_SPACE_MAP_VALUE) && (a->map == GPUBPF_NO_MAP || a->map == GPUBPF_ANY_MAP);
 	map = gpubpf_interp_where(h, address, &off);
 	if (map < 0)
 		return (a->spaces & GPUBPF_SPACE_RECORD) && in_range(a, off, size);
@@ -54,7 +60,7 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 	       in_range(a, off, size);
 }
 
-/* Returns the proven use of a map. An element of a map of maps is used as its prototype is. */
+/* Returns the proven uses of a map. A map that can be an element of a map of maps also has its prototype's uses. */
 static u32 proven_use(const struct host *h, int map)
 {
 	const struct gpubpf_unit *unit = h->job->unit;
@@ -68,8 +74,8 @@ static u32 proven_use(const struct host *h, int map)
 }
 
 /*
- * Is an operation on a map's values among those proven? For example, a map whose values are only added to is
- * replicated.
+ * Returns true if the operation on a map's value is one of the map's proven uses. Lowering relies on these uses: for
+ * example, it replicates a map if programs only add to its values.
  */
 static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f, u64 address)
 {
@@ -91,9 +97,9 @@ static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, 
 	if (!access_holds(h, &f->mem, address, insn->width))
 		return "the access is outside of the proven range, or less aligned than proven";
 	if (!use_holds(h, insn, f, address))
-		return "the map's use contradicts the proof";
+		return "the operation on the map's value is not among those that were proven";
 	if ((f->flags & GPUBPF_FACT_RMW_ADD) && h->proof[f->other].address != address)
-		return "the store goes to another address than the load";
+		return "the store goes to another address than the load of the same add";
 	h->proof[h->vm.pc].address = address;
 	return NULL;
 }
@@ -112,7 +118,7 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 	return NULL;
 }
 
-/* Compares the facts of the previous instruction with its results. Returns the violated fact, or NULL. */
+/* Compares the results of the previous instruction with its facts. Returns the violated fact, or NULL. */
 static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
 	bool taken = h->vm.pc == insn->target, has_two_targets = insn->target != h->proven_pc + 1;
@@ -143,7 +149,7 @@ static const char *check(struct host *h)
 	if (wrong)
 		return wrong;
 	if (!(f->flags & GPUBPF_FACT_REACHED))
-		return "the proof says that no path reaches it";
+		return "it was proven that no path reaches the instruction";
 	if (h->vm.executed > prog->facts->cost.insns)
 		return "the run takes more instructions than was proven";
 	if (h->vm.depth >= prog->facts->frames)

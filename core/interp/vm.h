@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The core loop of the interpreter, in the device library's subset: no recursion, no function pointers, no libc. A file
- * that includes this one first defines, static inline:
+ * The core loop of the interpreter, in the subset of C that the device library uses: no recursion, no function
+ * pointers, no libc. A file that includes this one must first define, as static inline:
  *
  *   u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write)
- *       returns the bytes at an address, or NULL (0) after setting vm->status
+ *       returns a pointer to the bytes at an address, or sets vm->status and returns NULL (0).
  *   void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
- *       runs a helper on vm->reg[1..5]; r0 is its result; may set vm->status, or vm->rounds to call a
- *       function repeatedly, and then r0 becomes the number of calls
+ *       runs a helper on vm->reg[1..5] and stores r0. It may set vm->status. If it fills vm->rounds, a
+ *       function is called repeatedly, and r0 becomes the number of calls.
  *   int gpubpf_vm_element(struct gpubpf_vm *vm, struct gpubpf_vm_rounds *rounds)
- *       sets the arguments of the next iteration of helper 164; 0: the map has no more elements
+ *       sets the arguments of the next iteration of helper 164; returns 0 if the map has no more elements.
  *   void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
- *       loads a map, map value or function
+ *       loads a map, map value or function into the destination register.
  *   void gpubpf_vm_step(struct gpubpf_vm *vm)
- *       called before each instruction
+ *       is called before each instruction.
  *
  * Arithmetic is total (RFC 9669 4.1): every operation has one result for all operands.
  */
@@ -86,7 +86,7 @@ static inline u64 gpubpf_vm_swap(u64 v, u32 width)
 	return r;
 }
 
-/* Converts the byte order (RFC 9669 4.2). Hosts and devices are little-endian. */
+/* Converts the byte order (RFC 9669 4.2). All hosts and devices are little-endian. */
 static inline u64 gpubpf_vm_end(const struct gpubpf_insn *insn, u64 d)
 {
 	if (insn->ext == 'l')
@@ -143,7 +143,8 @@ static inline u32 gpubpf_vm_alu32(u32 op, u32 d, u32 s)
 	case GPUBPF_SMOD:
 		return !s ? d : s + 1 == 0 ? 0 : (u32)((s32)d % (s32)s);
 	}
-	return (u32)gpubpf_vm_alu64(op, d, s); /* the low half does not depend on the high halves */
+	/* the low half of the result does not depend on the operands' high halves */
+	return (u32)gpubpf_vm_alu64(op, d, s);
 }
 
 static inline u64 gpubpf_vm_alu(const struct gpubpf_insn *insn, u64 d, u64 s)
@@ -213,7 +214,9 @@ static inline u64 gpubpf_vm_atomic_result(u32 op, u64 old, u64 s, u64 expected)
 	return s; /* XCHG */
 }
 
-/* Performs any atomic operation by a compare-and-swap loop, because other threads may access the map concurrently. */
+/*
+ * Performs any atomic operation as a compare-and-swap loop, because other threads may access the map at the same time.
+ */
 static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u64 s, u64 expected)
 {
 	if (insn->width == 8) {
@@ -233,7 +236,10 @@ static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u
 	return old;
 }
 
-/* Returns the memory of an atomic, which must be aligned because other threads may access it too. */
+/*
+ * Returns a pointer to the memory of an atomic. The address must be aligned, because other threads may access the
+ * memory too.
+ */
 static inline u8 *gpubpf_vm_aligned(struct gpubpf_vm *vm, u64 address, u64 size, int write)
 {
 	u8 *p = gpubpf_vm_memory(vm, address, size, write);
@@ -299,11 +305,12 @@ static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 	frame->rounds = vm->rounds;
 	vm->rounds.n = 0;
 	vm->depth++;
+	vm->may_gone[vm->depth] = 0;
 	vm->reg[GPUBPF_R10] += GPUBPF_STACK_SIZE;
 	vm->pc = target;
 }
 
-/* Starts the next iteration of the helper that the caller's frame called; 0: there is no further one. */
+/* Starts the next iteration of the helper that the caller called. Returns 0 if there are no more iterations. */
 static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 {
 	struct gpubpf_vm_rounds *rounds = &vm->frame[vm->depth - 1].rounds;
@@ -314,6 +321,7 @@ static inline int gpubpf_vm_round(struct gpubpf_vm *vm)
 		vm->reg[GPUBPF_R1] = rounds->i;
 		vm->reg[GPUBPF_R2] = rounds->arg;
 	}
+	vm->may_gone[vm->depth] = 0;
 	vm->pc = rounds->target;
 	return 1;
 }
@@ -349,6 +357,17 @@ static inline void gpubpf_vm_call_back(struct gpubpf_vm *vm)
 		gpubpf_vm_return(vm);
 }
 
+/* Decides whether a conditional jump is taken. */
+static inline int gpubpf_vm_jumps(struct gpubpf_vm *vm, const struct gpubpf_insn *insn, u64 d, u64 s)
+{
+	if (insn->op != GPUBPF_MAY_GOTO)
+		return gpubpf_vm_taken(insn, d, s);
+	if (vm->may_gone[vm->depth] == GPUBPF_MAY_GOTO_MAX)
+		return 1;
+	vm->may_gone[vm->depth]++;
+	return 0;
+}
+
 /* Executes the instruction at vm->pc - 1. */
 static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
@@ -369,7 +388,7 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 		gpubpf_vm_atomic(vm, insn);
 		break;
 	case GPUBPF_INSN_JCOND:
-		if (!gpubpf_vm_taken(insn, *dst, s))
+		if (!gpubpf_vm_jumps(vm, insn, *dst, s))
 			break;
 		/* fall through */
 	case GPUBPF_INSN_JUMP:
@@ -397,8 +416,8 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 }
 
 /*
- * Runs from pc 0 until vm->status holds the reason for the end; vm->pc is then the last instruction. The caller has set
- * insns, ninsns, limit, r1 to r5, and zeroed the rest.
+ * Runs from pc 0 until vm->status states why the run ended; vm->pc is then the last instruction. The caller sets insns,
+ * ninsns, limit and r1 to r5, and zeroes the rest.
  */
 static inline void gpubpf_vm_run(struct gpubpf_vm *vm)
 {

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: turns a read-modify-write of a per-CPU value into an atomic add.
- * Before: a program as passed to bpf(2). bpftrace compiles count(), sum(), avg() and hist() to: look the value up, add
- * to it, update the key.
- * After: the add is atomic. Programs of another form stay unchanged.
+ * Does: turns a read-modify-write of a per-CPU value into an atomic add, or into an atomic maximum.
+ * Before: the program is as passed to bpf(2). The compiler of bpftrace emits three steps for count(), sum(), avg() and
+ * hist(): look the value up, add to it, update the key.
+ * After: the add is atomic. Programs of another form are unchanged.
  * Requires: a map with a value for each CPU, whose value the program reads only for this add.
  *
- * On a CPU nothing interrupts the sequence. On a multiprocessor other threads do, and all additions except one would be
- * lost.
+ * On a CPU, no other program interrupts the three steps. On a multiprocessor, other threads run between them, and all
+ * additions except one would be lost.
  *
  *    r0 = lookup(map, key)              stays
  *    if r0 == 0 goto new                stays
  *    rX = *(u64 *)r0                    becomes rX = 0
  *    ... rY = rX + n
  * new:
- *    *(u64 *)(r10 - V) = rY             is n
+ *    *(u64 *)(r10 - V) = rY             stores n
  *    update(map, key, r10 - V, 0)       becomes a jump to code after the program: add n atomically to an existing
  *                                       value, or insert n as a new value
+ *
+ * The update of a maximum (max() and min() of bpftrace) follows a comparison of the new with the looked-up value. Only the
+ * update changes: the code after the program replaces a smaller value by compare-and-exchange.
  */
+#include "additive.h"
 #include "internal.h"
 
 #include <errno.h>
@@ -28,24 +32,17 @@
 
 #define HELPER_LOOKUP 1
 #define HELPER_UPDATE 2
-#define INSNS_MAX 4096u            /* programs that would become longer than this are not rewritten; bpftrace's are
-				    * shorter */
-
-/* How a register depends on the value that the program looked up. */
-enum part {
-	PART_NONE,
-	PART_POINTER, /* the value's address, or NULL */
-	PART_VALUE,   /* the value, or its sum with other numbers */
-	PART_OTHER,
-};
+#define INSNS_MAX 4096u            /* maximum length of a rewritten program; bpftrace's programs are shorter */
 
 struct addition {
 	const struct bpf_insn *insns;
 	uint32_t n;
-	uint32_t update, store, load, lookup; /* indices of instructions; load is 0 if the program does not read the
-					       * value */
+	/* indices of instructions; `load` is 0 if the program does not load the value */
+	uint32_t update, store, load, lookup;
 	int32_t map;
-	int16_t key, value; /* offsets from r10 of the key and the new value */
+	int16_t key, value; /* offsets from r10 of the key and of the new value */
+	uint32_t key_size;
+	uint8_t stays; /* jump that keeps the old value in r0, if the update is a maximum; else 0 */
 };
 
 static bool is_call(const struct bpf_insn *insn, int32_t helper)
@@ -53,12 +50,10 @@ static bool is_call(const struct bpf_insn *insn, int32_t helper)
 	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == helper;
 }
 
-static bool is_second_half(const struct bpf_insn *insns, uint32_t i)
-{
-	return i && insns[i - 1].code == (BPF_LD | BPF_IMM | BPF_DW);
-}
-
-/* Returns, for each instruction, whether a jump targets it; the caller frees the array. NULL: out of memory. */
+/*
+ * Returns an array with one flag for each instruction, set if a jump targets it, or NULL if memory runs out. The caller
+ * frees the array.
+ */
 static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
 {
 	bool *target = calloc(n + 1, sizeof(*target));
@@ -67,7 +62,7 @@ static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
 		uint8_t class = BPF_CLASS(insns[i].code), op = BPF_OP(insns[i].code);
 		int64_t to = (int64_t)i + 1 + insns[i].off;
 
-		if (!is_second_half(insns, i) && (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL &&
+		if (!additive_is_second_half(insns, i) && (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL &&
 		    op != BPF_EXIT && to >= 0 && to <= n)
 			target[to] = true;
 	}
@@ -81,7 +76,10 @@ static bool writes(const struct bpf_insn *insn, uint8_t reg)
 	return insn->dst_reg == reg && (class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX || class == BPF_LD);
 }
 
-/* Does the instruction read reg? reg is one of r6 to r9, which calls preserve. */
+/*
+ * Returns true if the instruction reads `reg`, one of r6 to r9. Calls preserve these registers, so a call does not read
+ * them.
+ */
 static bool reads(const struct bpf_insn *insn, uint8_t reg)
 {
 	uint8_t class = BPF_CLASS(insn->code);
@@ -93,8 +91,8 @@ static bool reads(const struct bpf_insn *insn, uint8_t reg)
 }
 
 /*
- * Does the register hold one stack address in the whole program? Only a copy of r10 and additions of constants may set
- * it.
+ * Returns true if the register holds one stack address in the whole program: only a copy of r10 and additions of
+ * constants set it. The result *off is the offset from r10.
  */
 static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg, int32_t *off)
 {
@@ -102,7 +100,7 @@ static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg
 
 	*off = 0;
 	for (; i < n; i++) {
-		if (is_second_half(insns, i) || !writes(&insns[i], reg))
+		if (additive_is_second_half(insns, i) || !writes(&insns[i], reg))
 			continue;
 		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_X) && insns[i].src_reg == BPF_REG_10 && !copies++)
 			continue;
@@ -113,7 +111,10 @@ static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg
 	return copies == 1;
 }
 
-/* Do the instructions before `at` set reg to r10 + *off, with no jump target among them? */
+/*
+ * Returns true if instructions before `at` set `reg` to r10 + *off. Returns false if a jump leaves or enters the code
+ * between these instructions and `at`.
+ */
 static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *target, uint32_t at, uint8_t reg, int16_t *off)
 {
 	int32_t sum = 0, base = 0;
@@ -121,8 +122,8 @@ static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *targe
 	while (at-- && !target[at + 1]) {
 		const struct bpf_insn *insn = &insns[at];
 
-		if (is_second_half(insns, at) || !writes(insn, reg)) {
-			if (!is_second_half(insns, at) &&
+		if (additive_is_second_half(insns, at) || !writes(insn, reg)) {
+			if (!additive_is_second_half(insns, at) &&
 			    (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
 				return false;
 			continue;
@@ -140,15 +141,16 @@ static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *targe
 	return false;
 }
 
-/* Returns the index of the map whose pointer is in reg; -1: unknown. */
+/* Returns the index of the map whose pointer is in `reg` at instruction `at`, or -1 if unknown. */
 static int32_t map_in(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
 {
 	while (at-- && !target[at + 1]) {
 		const struct bpf_insn *insn = &insns[at];
 
-		if (!is_second_half(insns, at) && (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
+		if (!additive_is_second_half(insns, at) &&
+		    (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
 			return -1;
-		if (is_second_half(insns, at) || !writes(insn, reg))
+		if (additive_is_second_half(insns, at) || !writes(insn, reg))
 			continue;
 		return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD ? insn->imm : -1;
 	}
@@ -158,12 +160,15 @@ static int32_t map_in(const struct bpf_insn *insns, const bool *target, uint32_t
 static bool is_zero(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
 {
 	while (at-- && !target[at + 1])
-		if (!is_second_half(insns, at) && writes(&insns[at], reg))
+		if (!additive_is_second_half(insns, at) && writes(&insns[at], reg))
 			return insns[at].code == (BPF_ALU64 | BPF_MOV | BPF_K) && !insns[at].imm;
 	return false;
 }
 
-/* Finds the store of the value that update() inserts. No jump may lie between it and the update. */
+/*
+ * Finds the instruction that stores the value which update() inserts. There must be no jump between this store and the
+ * update.
+ */
 static bool find_store(struct addition *a, const bool *target)
 {
 	uint32_t at = a->update;
@@ -174,7 +179,7 @@ static bool find_store(struct addition *a, const bool *target)
 
 		if (class == BPF_JMP || class == BPF_JMP32 || class == BPF_ST)
 			return false;
-		if (class != BPF_STX || is_second_half(a->insns, at))
+		if (class != BPF_STX || additive_is_second_half(a->insns, at))
 			continue;
 		a->store = at;
 		return insn->code == (BPF_STX | BPF_MEM | BPF_DW) && insn->dst_reg == BPF_REG_10 && insn->off == a->value;
@@ -182,88 +187,29 @@ static bool find_store(struct addition *a, const bool *target)
 	return false;
 }
 
-static bool find_lookup(struct addition *a, const bool *target)
+/* Returns true if the instruction looks up the key of the update. */
+static bool is_lookup_of(const struct addition *a, const bool *target, uint32_t at)
 {
 	int16_t key;
-	uint32_t at = a->store;
 
-	while (at-- && !is_call(&a->insns[at], HELPER_LOOKUP))
-		if (BPF_CLASS(a->insns[at].code) == BPF_JMP && BPF_OP(a->insns[at].code) != BPF_JEQ)
-			return false;
-	a->lookup = at;
-	return at < a->store && map_in(a->insns, target, at, BPF_REG_1) == a->map &&
+	return is_call(&a->insns[at], HELPER_LOOKUP) && map_in(a->insns, target, at, BPF_REG_1) == a->map &&
 	       on_stack(a->insns, a->n, target, at, BPF_REG_2, &key) && key == a->key;
 }
 
-static enum part added(enum part a, enum part b)
+/* Finds the last look-up of the same key before the store. */
+static bool find_lookup(struct addition *a, const bool *target)
 {
-	if (a == PART_NONE && b == PART_NONE)
-		return PART_NONE;
-	return (a == PART_VALUE && b == PART_NONE) || (a == PART_NONE && b == PART_VALUE) ? PART_VALUE : PART_OTHER;
-}
-
-static bool follow_alu(const struct bpf_insn *insn, enum part *part)
-{
-	enum part src = BPF_SRC(insn->code) == BPF_X ? part[insn->src_reg] : PART_NONE;
-	bool wide = BPF_CLASS(insn->code) == BPF_ALU64;
-
-	if (BPF_OP(insn->code) == BPF_MOV)
-		part[insn->dst_reg] = wide || src == PART_NONE ? src : PART_OTHER;
-	else if (BPF_OP(insn->code) == BPF_ADD && wide)
-		part[insn->dst_reg] = added(part[insn->dst_reg], src);
-	else
-		part[insn->dst_reg] = part[insn->dst_reg] == PART_NONE && src == PART_NONE ? PART_NONE : PART_OTHER;
-	return true;
-}
-
-static bool follow_load(struct addition *a, uint32_t at, enum part *part)
-{
-	const struct bpf_insn *insn = &a->insns[at];
-
-	if (part[insn->src_reg] == PART_NONE) {
-		part[insn->dst_reg] = PART_NONE;
-		return true;
-	}
-	if (part[insn->src_reg] != PART_POINTER || insn->code != (BPF_LDX | BPF_MEM | BPF_DW) || insn->off || a->load)
-		return false;
-	part[insn->dst_reg] = PART_VALUE;
-	a->load = at;
-	return true;
-}
-
-/* Checks a jump past the reads of the value: it is allowed only if the look-up found no value. */
-static bool follow_jump(const struct addition *a, uint32_t at, const enum part *part)
-{
-	const struct bpf_insn *insn = &a->insns[at];
-
-	return insn->code == (BPF_JMP | BPF_JEQ | BPF_K) && !insn->imm && part[insn->dst_reg] == PART_POINTER &&
-	       insn->off > 0 && at + 1 + (uint32_t)insn->off <= a->store;
-}
-
-static bool follow(struct addition *a, uint32_t at, enum part *part)
-{
-	const struct bpf_insn *insn = &a->insns[at];
-
-	switch (BPF_CLASS(insn->code)) {
-	case BPF_ALU:
-	case BPF_ALU64:
-		return follow_alu(insn, part);
-	case BPF_LDX:
-		return follow_load(a, at, part);
-	case BPF_ST:
-		return insn->dst_reg == BPF_REG_10 && insn->off != a->key;
-	case BPF_STX:
-		return insn->code != (BPF_STX | BPF_ATOMIC | BPF_DW) && insn->dst_reg == BPF_REG_10 &&
-		       insn->off != a->key && part[insn->src_reg] == PART_NONE;
-	case BPF_JMP:
-		return follow_jump(a, at, part);
-	}
+	for (uint32_t at = a->store; at-- > 0;)
+		if (!additive_is_second_half(a->insns, at) && is_lookup_of(a, target, at)) {
+			a->lookup = at;
+			return true;
+		}
 	return false;
 }
 
 /*
- * Does an instruction reachable from `at` read the register before it is written? seen: [n], instructions already
- * visited.
+ * Returns true if an instruction that is reachable from `at` reads the register before it is written. The array seen[n]
+ * marks the instructions that were visited already.
  */
 static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, bool *seen)
 {
@@ -286,7 +232,7 @@ static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, boo
 	return false;
 }
 
-/* Does an instruction after the store read the register? */
+/* Returns true if an instruction after the store reads the register. */
 static bool is_read_after(const struct addition *a, uint8_t reg)
 {
 	bool *seen = calloc(a->n + 1, sizeof(*seen));
@@ -296,28 +242,58 @@ static bool is_read_after(const struct addition *a, uint8_t reg)
 	return read;
 }
 
-/* Follows the value from the look-up to the store. Only additions and that store may use it. */
-static bool is_sum(struct addition *a)
-{
-	enum part part[16] = { [BPF_REG_0] = PART_POINTER };
-	bool is_used = false;
-
-	for (uint32_t at = a->lookup + 1; at < a->store; at++)
-		if (!follow(a, at, part))
-			return false;
-	for (uint8_t r = BPF_REG_6; r <= BPF_REG_9; r++)
-		is_used |= part[r] != PART_NONE && is_read_after(a, r);
-	return !is_used && a->load && part[a->insns[a->store].src_reg] == PART_VALUE;
-}
-
 static bool reads_stack(const struct bpf_insn *insns, uint32_t n, int16_t off)
 {
 	bool reads = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		reads |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_LDX &&
+		reads |= !additive_is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_LDX &&
 			 insns[i].src_reg == BPF_REG_10 && insns[i].off == off;
 	return reads;
+}
+
+static struct additive_flow flow_to(const struct addition *a, uint32_t end)
+{
+	return (struct additive_flow){ a->insns, a->n, a->lookup, end, a->key, (int32_t)a->key_size, false, 0, NULL };
+}
+
+static bool depends(uint8_t part)
+{
+	return part != PART_NONE && part != PART_EITHER;
+}
+
+/* Returns true if the program reads the value after the store, from a register or from the stack. */
+static bool is_used_after(const struct addition *a, const struct additive_flow *flow)
+{
+	const struct additive_state *s = &flow->state[a->store];
+	bool is_used = false;
+
+	for (uint8_t r = BPF_REG_6; r <= BPF_REG_9; r++)
+		is_used |= depends(s->part[r]) && is_read_after(a, r);
+	for (uint32_t i = 0; i < ADDITIVE_SLOTS; i++)
+		for (uint32_t at = 0; at < a->n && depends(s->slot[i]); at++)
+			is_used |= !(flow->state[at].on_path && at != a->store) &&
+				   !additive_is_second_half(a->insns, at) && BPF_CLASS(a->insns[at].code) == BPF_LDX &&
+				   a->insns[at].src_reg == BPF_REG_10 && a->insns[at].off > -8 * ((int32_t)i + 2) &&
+				   a->insns[at].off < -8 * (int32_t)i;
+	return is_used;
+}
+
+/* Follows the looked-up value from the look-up to the store. Returns true if only additions and that store use it. */
+static bool is_sum(struct addition *a)
+{
+	struct additive_flow flow = flow_to(a, a->store);
+	bool sums = additive_follow(&flow) && flow.load;
+	const struct additive_state *s = sums ? &flow.state[a->store] : NULL;
+
+	if (sums) {
+		uint8_t stored = s->part[a->insns[a->store].src_reg];
+
+		a->load = flow.load;
+		sums = (stored == PART_VALUE || stored == PART_SUM) && !is_used_after(a, &flow);
+	}
+	free(flow.state);
+	return sums;
 }
 
 static bool is_addition(struct addition *a, const bool *target)
@@ -327,12 +303,117 @@ static bool is_addition(struct addition *a, const bool *target)
 	a->map = map_in(a->insns, target, at, BPF_REG_1);
 	return a->map >= 0 && on_stack(a->insns, a->n, target, at, BPF_REG_2, &a->key) &&
 	       on_stack(a->insns, a->n, target, at, BPF_REG_3, &a->value) && is_zero(a->insns, target, at, BPF_REG_4) &&
-	       !reads_stack(a->insns, a->n, a->value) && find_store(a, target) && find_lookup(a, target) && is_sum(a);
+	       !reads_stack(a->insns, a->n, a->value) && find_store(a, target);
+}
+
+/* -- maxima: bpftrace stores min() as the maximum of the complement -- */
+
+/*
+ * The conditional jumps that compare the new value with the old value. `old_first`: the old value is the first operand.
+ * `falls`: the update follows the jump, else it is the jump's target. `stays` is the jump with the operands (old, new)
+ * that ends the update because the old value is the maximum.
+ */
+static const struct comparison {
+	uint8_t op;
+	bool old_first, falls;
+	uint8_t stays;
+} comparisons[] = {
+	{ BPF_JSGE, false, false, BPF_JSGE }, { BPF_JSGT, false, false, BPF_JSGE }, { BPF_JSLE, true, false, BPF_JSGE },
+	{ BPF_JSLT, true, false, BPF_JSGE },  { BPF_JSLT, false, true, BPF_JSGE },  { BPF_JSLE, false, true, BPF_JSGE },
+	{ BPF_JSGT, true, true, BPF_JSGE },   { BPF_JSGE, true, true, BPF_JSGE },   { BPF_JGE, false, false, BPF_JGE },
+	{ BPF_JGT, false, false, BPF_JGE },   { BPF_JLE, true, false, BPF_JGE },    { BPF_JLT, true, false, BPF_JGE },
+	{ BPF_JLT, false, true, BPF_JGE },    { BPF_JLE, false, true, BPF_JGE },    { BPF_JGT, true, true, BPF_JGE },
+	{ BPF_JGE, true, true, BPF_JGE },
+};
+
+/* Returns the first instruction of the straight code that ends with the update. */
+static uint32_t start_of(const struct addition *a, const bool *target)
+{
+	uint32_t at = a->update;
+	int64_t to;
+
+	while (at && !target[at] && !additive_jump(a->insns, at - 1, &to))
+		at--;
+	return at;
+}
+
+/* Returns the comparison that the jump makes on the way to the update, or NULL. */
+static const struct comparison *find_comparison(const struct addition *a, const struct additive_flow *flow, uint32_t jump)
+{
+	const struct bpf_insn *insn = &a->insns[jump];
+	bool falls = flow->end == jump + 1;
+
+	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
+		const struct comparison *c = &comparisons[i];
+		uint8_t old = c->old_first ? insn->dst_reg : insn->src_reg,
+			new = c->old_first ? insn->src_reg : insn->dst_reg;
+
+		if (insn->code == (BPF_JMP | c->op | BPF_X) && insn->off && c->falls == falls &&
+		    flow->state[jump].part[old] == PART_VALUE && !depends(flow->state[jump].part[new]) &&
+		    a->insns[a->store].src_reg == new)
+			return c;
+	}
+	return NULL;
+}
+
+/* Returns true if `to` is a successor of the instruction `at`. */
+static bool leads_to(const struct addition *a, uint32_t at, uint32_t to)
+{
+	const struct bpf_insn *insn = &a->insns[at];
+	bool falls = insn->code != (BPF_JMP | BPF_JA) && insn->code != (BPF_JMP | BPF_EXIT);
+	int64_t target;
+
+	return (falls && at + 1 + (insn->code == (BPF_LD | BPF_IMM | BPF_DW)) == to) ||
+	       (additive_jump(a->insns, at, &target) && target == to);
+}
+
+/*
+ * Returns true if each way to the update is safe. On a safe way, a comparison shows that the new value is the maximum, or
+ * there is no old value.
+ */
+static bool is_guarded(struct addition *a, const struct additive_flow *flow)
+{
+	for (uint32_t at = 0; at < a->n; at++) {
+		const struct comparison *c;
+
+		if (additive_is_second_half(a->insns, at) || !leads_to(a, at, flow->end) || !flow->state[at].reached ||
+		    flow->state[at].missing || additive_shows_missing(flow, at, flow->end))
+			continue;
+		c = find_comparison(a, flow, at);
+		if (!c || (a->stays && a->stays != c->stays))
+			return false;
+		a->stays = c->stays;
+	}
+	return a->stays;
+}
+
+/* Returns true if the update replaces the value only by a larger one. */
+static bool is_maximum(struct addition *a, const bool *target)
+{
+	uint32_t start = start_of(a, target);
+	struct additive_flow flow = { 0 };
+	bool is_maximum = false;
+
+	for (uint32_t at = a->n; at-- > 0 && !is_maximum;) {
+		if (additive_is_second_half(a->insns, at) || !is_lookup_of(a, target, at))
+			continue;
+		a->lookup = at;
+		a->stays = 0;
+		flow = flow_to(a, start);
+		flow.compares = true;
+		is_maximum = a->store >= start && additive_follow(&flow) && flow.load && is_guarded(a, &flow);
+		free(flow.state);
+	}
+	for (uint32_t at = start; at < a->store; at++)
+		is_maximum &= additive_is_second_half(a->insns, at) || !writes(&a->insns[at], a->insns[a->store].src_reg);
+	a->stays = is_maximum ? a->stays : 0;
+	return is_maximum;
 }
 
 /* -- the replacement -- */
 
-#define BLOCK 25                   /* number of instructions of the replacement */
+#define BLOCK 36                   /* maximum number of instructions of a replacement */
+#define MAX_TRIES 512              /* attempts of a thread to store a maximum while other threads change the value */
 
 static struct bpf_insn *emit_map_key(struct bpf_insn *at, const struct addition *a)
 {
@@ -355,26 +436,53 @@ static struct bpf_insn emit_jump(uint8_t op, int16_t off)
 	return (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | op | BPF_K), .off = off };
 }
 
-/* Writes the replacement at instruction `from`. It ends with a jump to the instruction after the update. */
-static void emit_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
+/* Adds the new value to the word at r0. */
+static struct bpf_insn *emit_sum(struct bpf_insn *at, const struct addition *a)
+{
+	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
+	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
+	return at;
+}
+
+/* Replaces the word at r0 by the new value unless the word is larger. Another thread may change the word meanwhile. */
+static struct bpf_insn *emit_maximum(struct bpf_insn *at, const struct addition *a)
+{
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2 };
+	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = MAX_TRIES };
+	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 0, .src_reg = 2 };
+	*at++ = (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | a->stays | BPF_X), .src_reg = 1, .off = 5 };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3 };
+	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 2, .src_reg = 1, .imm = BPF_CMPXCHG };
+	*at++ = (struct bpf_insn){ .code = BPF_JMP | BPF_JEQ | BPF_X, .src_reg = 3, .off = 2 };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_SUB | BPF_K, .dst_reg = 4, .imm = 1 };
+	*at++ = (struct bpf_insn){ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 4, .off = -6 };
+	return at;
+}
+
+/*
+ * Writes the replacement of the update at instruction `from`. It ends with a jump to the instruction after the update.
+ * Returns the number of its instructions.
+ */
+static uint32_t emit_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
 {
 	struct bpf_insn *at = emit_map_key(&insns[from], a);
 
 	*at++ = emit_call(HELPER_LOOKUP);
-	*at++ = emit_jump(BPF_JNE, 15); /* the value exists: add */
+	*at++ = emit_jump(BPF_JNE, 15); /* the key exists: add to its value */
 	at = emit_map_key(at, a);
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10 };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = a->value };
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST };
 	*at++ = emit_call(HELPER_UPDATE);
-	*at++ = emit_jump(BPF_JEQ, 9); /* inserted: done */
+	*at++ = emit_jump(BPF_JEQ, (int16_t)(a->stays ? 17 : 9)); /* inserted: done */
 	at = emit_map_key(at, a);
-	*at++ = emit_call(HELPER_LOOKUP); /* another thread inserted it first */
-	*at++ = emit_jump(BPF_JEQ, 3);    /* the map is full: do not add */
-	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
-	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
+	*at++ = emit_call(HELPER_LOOKUP); /* another thread inserted the key first: look it up again */
+	*at++ = emit_jump(BPF_JEQ, (int16_t)(a->stays ? 11 : 3)); /* the map is full: lose this value */
+	at = a->stays ? emit_maximum(at, a) : emit_sum(at, a);
 	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
 	*at = emit_jump(BPF_JA, (int16_t)((int64_t)a->update - (at - insns)));
+	return (uint32_t)(at + 1 - insns) - from;
 }
 
 /* -- the whole program -- */
@@ -384,7 +492,7 @@ static bool has_functions(const struct bpf_insn *insns, uint32_t n)
 	bool has = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		has |= !is_second_half(insns, i) &&
+		has |= !additive_is_second_half(insns, i) &&
 		       ((insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL) ||
 			(insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && insns[i].src_reg == BPF_PSEUDO_FUNC));
 	return has;
@@ -395,7 +503,7 @@ static bool has_atomics(const struct bpf_insn *insns, uint32_t n)
 	bool has = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		has |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_STX &&
+		has |= !additive_is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_STX &&
 		       BPF_MODE(insns[i].code) == BPF_ATOMIC;
 	return has;
 }
@@ -405,18 +513,17 @@ static bool is_lookup(const struct bpf_insn *insns, uint32_t n, const bool *targ
 	bool found = false;
 
 	for (uint32_t i = 0; i < n; i++)
-		found |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) &&
+		found |= is_call(&insns[i], HELPER_LOOKUP) && !additive_is_second_half(insns, i) &&
 			 map_in(insns, target, i, BPF_REG_1) == map;
 	return found;
 }
 
 static int refuse(const struct gpubpf_map *map, uint32_t pc, struct gpubpf_diag *diag)
 {
-	gpubpf_diag_remedy(diag, "count(), sum(), avg(), stats(), hist() and lhist() add, and are exact; gpubpf -e has min() and max() "
-				 "that are atomic");
+	gpubpf_diag_remedy(diag, "use count(), sum(), avg(), stats(), min(), max(), hist() or lhist(), which are exact");
 	return gpubpf_diag_set(diag, GPUBPF_E_SIMT_LOST, pc,
-			       "writes a value of map %s back after reading it, as min() and max() of bpftrace do: bpftrace has one value per CPU, but a "
-			       "multiprocessor runs many threads at once, and all of their updates except one would be lost",
+			       "reads a value of map %s and writes it back, in a form that is no sum, minimum or maximum; a "
+			       "multiprocessor runs many threads at once, so updates would be lost",
 			       map->name);
 }
 
@@ -424,12 +531,15 @@ struct rewriting {
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 	struct gpubpf_sys_prog *prog;
-	const struct bpf_insn *original; /* instructions before any replacement, [n] */
+	const struct bpf_insn *original; /* [n]: the program's instructions before the first replacement */
 	uint32_t n;
 	bool *target;
 	bool rewrites;
-	bool explains; /* refuse an update that cannot become an add: the program's compiler emits no
-				        * atomics */
+	/*
+	 * The program has no atomics, so its compiler probably cannot emit any. An update that cannot become an add is
+	 * then refused with a diagnostic, because its effect could be lost.
+	 */
+	bool explains;
 };
 
 static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *diag)
@@ -442,15 +552,17 @@ static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *dia
 
 	if (!copies || r->maps[map].value_size != sizeof(uint64_t))
 		return 0;
-	if (!r->rewrites || !is_addition(&a, r->target))
+	a.key_size = r->maps[map].key_size;
+	if (!r->rewrites || !is_addition(&a, r->target) ||
+	    !((find_lookup(&a, r->target) && is_sum(&a)) || is_maximum(&a, r->target)))
 		return r->explains && is_zero(r->original, r->target, pc, BPF_REG_4) &&
 				       is_lookup(r->original, r->n, r->target, map) ?
 			       refuse(&r->maps[map], pc, diag) :
 			       0;
-	insns[a.load] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[a.load].dst_reg };
-	emit_block(insns, at, &a);
+	if (!a.stays)
+		insns[a.load] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[a.load].dst_reg };
+	r->prog->ninsns += emit_block(insns, at, &a);
 	insns[pc] = emit_jump(BPF_JA, (int16_t)(at - pc - 1));
-	r->prog->ninsns += BLOCK;
 	return 0;
 }
 
@@ -459,7 +571,7 @@ static uint32_t updates(const struct bpf_insn *insns, uint32_t n)
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		found += is_call(&insns[i], HELPER_UPDATE) && !is_second_half(insns, i);
+		found += is_call(&insns[i], HELPER_UPDATE) && !additive_is_second_half(insns, i);
 	return found;
 }
 
@@ -481,7 +593,7 @@ int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const
 	r.explains = !from->nfuncs && !has_atomics(from->insns, from->ninsns);
 	r.rewrites = room <= INSNS_MAX && !has_functions(from->insns, r.n);
 	for (uint32_t i = 0; i < r.n && !err; i++)
-		if (is_call(&from->insns[i], HELPER_UPDATE) && !is_second_half(from->insns, i))
+		if (is_call(&from->insns[i], HELPER_UPDATE) && !additive_is_second_half(from->insns, i))
 			err = rewrite_one(&r, i, diag);
 	free(r.target);
 	return err;

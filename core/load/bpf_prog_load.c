@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads a program whose instructions were passed to bpf(2), without its object file. The result equals that of loading
- * the object.
+ * Loads a program whose instructions were passed to bpf(2). The object file is not needed; the result is the same as
+ * that of loading the object.
  */
 #include "internal.h"
 
@@ -26,7 +26,7 @@ static int add_btf(struct gpubpf_loading *l, const struct gpubpf_load_passed *pa
 		return err;
 	gpubpf_libbpf_lock();
 	l->btf = btf__new(passed->btf, passed->btf_size);
-	err = l->btf ? 0 : gpubpf_log_refuse(l->diag, "its BTF cannot be read", -errno);
+	err = l->btf ? 0 : gpubpf_log_refuse(l->diag, "the program's BTF cannot be read", -errno);
 	gpubpf_libbpf_unlock();
 	l->out->objects[0].btf = l->btf;
 	return err;
@@ -64,12 +64,14 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed
 		 passed->pattern);
 	err = gpubpf_additive_rewrite(passed->maps, passed->nmaps, from->prog, &rewritten, l->diag);
 	if (!err)
+		gpubpf_kfuncs_resolve(l, &rewritten);
+	if (!err)
 		err = gpubpf_program_import(l, &rewritten, prog);
 	free(rewritten.insns);
 	return err;
 }
 
-/* Loads the first program and, as functions of it, the programs that it may tail-call. */
+/* Loads the first program. The programs that it may tail-call become functions of it. */
 static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passed *passed)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -91,7 +93,8 @@ static int add_programs(struct gpubpf_loading *l, const struct gpubpf_load_passe
 }
 
 /*
- * Fills the entry of the loaded object. A program that is loaded twice counts as two objects, each with its own maps.
+ * Fills the entry of the loaded object. The hash is different for each load: a program that is loaded twice counts as
+ * two objects, each with its own maps.
  */
 static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_passed *passed)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks .BTF as the Linux kernel does (kernel/bpf/btf.c), as far as libbpf relies on it. Every offset lies inside its
- * section. Every type id names a type of the required kind. No type contains itself by value. Layouts follow
- * <linux/btf.h>.
+ * Checks the section .BTF like the Linux kernel (kernel/bpf/btf.c), as far as libbpf relies on such checks. Every
+ * offset lies inside its section. Every type id names a type of the required kind. No type contains itself by value.
+ * <linux/btf.h> defines the layouts.
  */
 #include "internal.h"
 
@@ -13,9 +13,9 @@
 
 #include "core/model/diag.h"
 
-#define MAX_SIZE (16u << 20)  /* the kernel's BTF_MAX_SIZE */
+#define MAX_SIZE (16u << 20)  /* BTF_MAX_SIZE of the Linux kernel */
 #define MAX_TYPES (1u << 18)
-#define MAX_NESTING 64        /* maximum depth of types nested by value */
+#define MAX_NESTING 64        /* maximum depth of types that contain one another by value */
 
 #define bad(c, ...) gpubpf_diag_refuse((c)->diag, BAD_BTF, __VA_ARGS__)
 
@@ -29,7 +29,7 @@ static uint32_t kind_of(const struct gpubpf_btf_check *c, uint32_t id)
 	return id ? BTF_INFO_KIND(c->types[id]->info) : BTF_KIND_UNKN;
 }
 
-/* Returns the number of bytes after struct btf_type; -1 for an unknown kind. */
+/* Returns the number of bytes that follow struct btf_type for this type, or -1 for an unknown kind. */
 static int64_t tail_size(const struct btf_type *t)
 {
 	uint32_t vlen = BTF_INFO_VLEN(t->info);
@@ -81,7 +81,10 @@ bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t
 	return has_type(c, id) && kind_of(c, id) == kind;
 }
 
-/* Does the type have values? void, functions and sections do not. */
+/*
+ * Returns true if a variable can have this type. Returns false for void, functions, sections, variables, tags and
+ * forward declarations.
+ */
 static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 {
 	uint32_t kind;
@@ -93,7 +96,7 @@ static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 	       kind != BTF_KIND_VAR && kind != BTF_KIND_DECL_TAG && kind != BTF_KIND_FWD;
 }
 
-/* Indexes the start of each type. */
+/* Stores the address of each type in c->types. */
 static int index_types(struct gpubpf_btf_check *c, const uint8_t *at, const uint8_t *end)
 {
 	c->types = calloc(MAX_TYPES + 1, sizeof(*c->types));
@@ -125,7 +128,7 @@ static int check_int(struct gpubpf_btf_check *c, uint32_t id)
 
 	if (!t->size || t->size > 16 || (t->size & (t->size - 1)) ||
 	    BTF_INT_BITS(v) + BTF_INT_OFFSET(v) > t->size * 8 || !BTF_INT_BITS(v))
-		return bad_type(c, id, "is an integer of an impossible size");
+		return bad_type(c, id, "is an integer of an invalid size");
 	return 0;
 }
 
@@ -139,7 +142,7 @@ static int check_members(struct gpubpf_btf_check *c, uint32_t id)
 		uint32_t bit = fields ? BTF_MEMBER_BIT_OFFSET(m[i].offset) : m[i].offset;
 
 		if (!gpubpf_btf_has_string(c, m[i].name_off))
-			return bad_type(c, id, "a member's name is outside the strings");
+			return bad_type(c, id, "a member's name is outside the string section");
 		if (!has_value(c, m[i].type))
 			return bad_type(c, id, "a member's type does not exist");
 		if (bit / 8 > t->size)
@@ -156,10 +159,10 @@ static int check_enum(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_enum64 *e64 = (const void *)(t + 1);
 
 	if (!t->size || t->size > 8 || (t->size & (t->size - 1)))
-		return bad_type(c, id, "is an enumeration of an impossible size");
+		return bad_type(c, id, "is an enumeration of an invalid size");
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_string(c, wide ? e64[i].name_off : e[i].name_off))
-			return bad_type(c, id, "an enumerator's name is outside the strings");
+			return bad_type(c, id, "an enumerator's name is outside the string section");
 	return 0;
 }
 
@@ -215,7 +218,7 @@ static int check_type(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_type *t = c->types[id];
 
 	if (!gpubpf_btf_has_string(c, t->name_off))
-		return bad_type(c, id, "its name is outside the strings");
+		return bad_type(c, id, "its name is outside the string section");
 	switch (kind_of(c, id)) {
 	case BTF_KIND_INT:
 		return check_int(c, id);
@@ -236,7 +239,10 @@ static int check_type(struct gpubpf_btf_check *c, uint32_t id)
 	return check_reference(c, id);
 }
 
-/* Checks that no type contains itself by value, also through modifiers and typedefs: depth-first, each type once. */
+/*
+ * Checks that no type contains itself by value, directly or through modifiers and typedefs. The search is depth-first
+ * and visits each type once.
+ */
 enum { UNSEEN, OPEN, CLOSED };
 
 static int check_nesting(struct gpubpf_btf_check *c, uint8_t *state, uint32_t id, int depth)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks .BTF.ext against .BTF: functions, lines and CO-RE relocations of each program section. Its layout is that of
- * libbpf and pahole; no public header has it.
+ * Checks the section .BTF.ext against .BTF: function records, line records and CO-RE relocations of each program
+ * section. No public header has the layout of .BTF.ext; it is that of libbpf and pahole.
  */
 #include "internal.h"
 
@@ -10,16 +10,18 @@
 
 #include "core/model/diag.h"
 
-#define MAX_RECORD 256u /* maximum bytes of one record */
+#define MAX_RECORD 256u /* maximum size of one record in bytes */
 
 struct btf_ext_header {
 	uint16_t magic;
 	uint8_t version, flags;
-	uint32_t hdr_len; /* header size in bytes; the offsets below count from the header's end, the lengths are in
-			   * bytes */
+	/*
+	 * header size in bytes; the offsets below are relative to the end of the header, and the lengths are in bytes
+	 */
+	uint32_t hdr_len;
 	uint32_t func_info_off, func_info_len;
 	uint32_t line_info_off, line_info_len;
-	uint32_t core_relo_off, core_relo_len; /* absent if hdr_len ends before them */
+	uint32_t core_relo_off, core_relo_len; /* missing if hdr_len ends before these members */
 };
 
 struct btf_ext_info_sec {
@@ -50,8 +52,8 @@ static int check_line_record(struct gpubpf_btf_check *c, const void *record)
 }
 
 /*
- * Checks the access string of a CO-RE relocation: indices separated by colons. libbpf reads them by "%d" and does not
- * check the sign.
+ * Checks the access string of a CO-RE relocation, which has indices separated by colons. libbpf parses them by "%d" and
+ * does not check the sign.
  */
 static bool is_access(const char *s)
 {
@@ -74,7 +76,10 @@ static int check_core_record(struct gpubpf_btf_check *c, const void *record)
 	return 0;
 }
 
-/* Checks a record size, then for each program section its name, the number of records, and the records. */
+/*
+ * Checks the records of one kind: their size, then for each program section its name, the number of records, and the
+ * records.
+ */
 static int check_info(struct gpubpf_btf_check *c, const uint8_t *at, uint32_t len, uint32_t least,
 		      int (*check)(struct gpubpf_btf_check *c, const void *record))
 {
@@ -85,7 +90,7 @@ static int check_info(struct gpubpf_btf_check *c, const uint8_t *at, uint32_t le
 	if (!len)
 		return 0;
 	if (len < 4 || (size = *(const uint32_t *)at) < least || size % 4 || size > MAX_RECORD)
-		return bad_ext(c, "the size of a record is impossible");
+		return bad_ext(c, "the size of a record is invalid");
 	at += 4;
 	while (at < end) {
 		const struct btf_ext_info_sec *sec = (const void *)at;

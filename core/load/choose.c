@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: selects the programs of an object that libbpf loads. Before: libbpf has opened the object and would load all
- * programs. After: libbpf loads only programs for a GPU, with type kprobe, and pins no map. Requires: nothing.
+ * Does: selects the programs of an object that libbpf loads.
+ * Before: libbpf has opened the object and would load all its programs.
+ * After: libbpf loads only programs for a GPU, with type kprobe, and pins no map.
+ * Requires: nothing.
  */
 #include "internal.h"
 
@@ -39,12 +41,15 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 			       list);
 }
 
-/* Applies core/model/sections.def: returns 1 for a GPU program, 0 for a program of the Linux kernel. */
+/*
+ * Returns 1 if the program is for a GPU, or 0 if it is for the Linux kernel, by the rules of core/model/sections.def.
+ */
 static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
 {
 	const char *name = bpf_program__name(prog);
 
-	if (section->of == GPUBPF_SECTION_GPU || gpubpf_attach_of(l, prog) || l->opts->all_gpu)
+	if (section->of == GPUBPF_SECTION_GPU || section->of == GPUBPF_SECTION_RUN || gpubpf_attach_of(l, prog) ||
+	    l->opts->all_gpu)
 		return section->of != GPUBPF_SECTION_HOST;
 	if (section->of == GPUBPF_SECTION_HOST)
 		return 0;
@@ -52,8 +57,8 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 		return 1;
 	if (section->pattern[0] && gpubpf_kernel_has_function(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,
-				 "%s (%s) is left to the Linux kernel, which has a function of that name; "
-				 "load it for a GPU by --gpu or --attach %s=KERNEL",
+				 "%s (%s) is left to the Linux kernel, which has a function of that name; pass --gpu "
+				 "or --attach %s=KERNEL to load it for a GPU",
 				 name, bpf_program__section_name(prog), name);
 		return 0;
 	}
@@ -92,12 +97,14 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	if (!bpf_program__autoload(prog) && !attach)
 		return 0;
 	if (!gpubpf_section_parse(bpf_program__section_name(prog), &section))
-		return refuse_section(l, prog, "the section is unknown");
+		return refuse_section(l, prog,
+				      strcmp(bpf_program__section_name(prog), ".text") ? "the section is unknown" :
+											 "the function has no SEC()");
 	if (attach && section.of == GPUBPF_SECTION_HOST && strncmp(bpf_program__section_name(prog), "uprobe", 6) &&
 	    strncmp(bpf_program__section_name(prog), "uretprobe", 9))
-		return refuse_section(
-			l, prog,
-			"--attach names a program of the Linux kernel, which attaches only where its section says");
+		return refuse_section(l, prog,
+				      "--attach names a program for the Linux kernel, which attaches only to the target in its "
+				      "section name");
 	ours = is_ours(l, prog, &section);
 	l->mixed |= !ours;
 	bpf_program__set_autoload(prog, ours);
@@ -105,13 +112,19 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return add_host_program(l, prog);
 	if (!attach && !section.pattern[0] && !gpubpf_has_prog_array(l->obj))
 		return refuse_section(l, prog, "the section names no kernel");
+	if (attach && section.of == GPUBPF_SECTION_RUN)
+		return refuse_section(l, prog,
+				      "the program runs in a kernel of gpubpf, so --attach cannot name another kernel; use "
+				      "gpubpf prog run");
 	if (!strcmp(section.pattern, GPUBPF_KPROBE_RUN))
 		return refuse_section(l, prog, GPUBPF_KPROBE_NOT_RUN);
 	if ((attach || section.pattern[0]) && !gpubpf_pattern_store(attach ? attach->pattern : section.pattern, stored))
-		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
+		return refuse_section(l, prog,
+				      "a pattern with * or ? may have at most 255 bytes, a kernel's full name 4095");
 	if (!gpubpf_place_can_match(section.site, attach ? attach->pattern : section.pattern))
 		return refuse_section(l, prog,
-				      "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a glob of that");
+				      "a line is named FILE:NUMBER, as in gpu/line/add.cu:12, or by a pattern of that "
+				      "form");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
 	return 0;
 }
@@ -152,7 +165,8 @@ int gpubpf_object_choose(struct gpubpf_loading *l)
 	{
 		if (!bpf_map__pin_path(map))
 			continue;
-		gpubpf_load_note(l->out, "map %s is not pinned: maps of a GPU live in the session", bpf_map__name(map));
+		gpubpf_load_note(l->out, "map %s is not pinned: a map for a GPU exists only as long as its session",
+				 bpf_map__name(map));
 		bpf_map__set_pin_path(map, NULL);
 	}
 	return 0;

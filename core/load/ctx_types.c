@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types against whose BTF CO-RE relocates programs. Compiled with -target bpf -g. */
+/* Types of the context, against whose BTF libbpf relocates CO-RE accesses. Compiled with -target bpf -g. */
 #include "gpubpf/ctx.h"
 
-/* The kernel's struct for x86-64. The first part of struct gpubpf_ctx has the same layout. */
+/* The Linux kernel's struct for x86-64. The first part of struct gpubpf_ctx has the same layout. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""embed.py SYMBOL INPUT OUTPUT: the bytes of a file as a C array."""
+"""embed.py SYMBOL INPUT OUTPUT: write the bytes of the file INPUT as a C array named SYMBOL."""
 import sys
 
 symbol, source, target = sys.argv[1:]

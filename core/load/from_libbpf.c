@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds the objects that libbpf has loaded to the unit: types, then maps, then the programs that refer to them. */
+/* Adds to the unit what libbpf has loaded: types, then maps, then the programs that refer to them. */
 #include "internal.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int read_content(const struct bpf_map *from, struct gpubpf_map *map, stru
 	return -ENOMEM;
 }
 
-/* Can programs for a GPU use a map of this definition? */
+/* Returns true if programs for a GPU can use a map of this definition. */
 static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type), *inner;
@@ -76,7 +76,7 @@ static int add_map(struct gpubpf_loading *l, const struct bpf_map *from, const s
 	if (!def)
 		return 0;
 	if (l->mixed && !is_for_gpu(l, def)) {
-		gpubpf_load_note(l->out, "map %s is of type %u, which no GPU has%s: it is left to the Linux kernel",
+		gpubpf_load_note(l->out, "map %s is left to the Linux kernel: GPUs do not support its type %u%s",
 				 bpf_map__name(from), def->type,
 				 gpubpf_map_type_find(def->type) ? " with such elements" : "");
 		return 0;
@@ -104,7 +104,7 @@ static int refuse_map(struct gpubpf_loading *l, const struct gpubpf_map *outer, 
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s", what);
 }
 
-/* Adds to the unit the prototype of a map of maps' elements, as a map without memory. */
+/* Adds the prototype of the elements of a map of maps to the unit, as a map without memory. */
 static int add_prototype(struct gpubpf_loading *l, uint32_t outer)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -139,12 +139,13 @@ static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 
 		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
 			return refuse_map(l, outer,
-					  "an element differs from the inner map: type, sizes, max_entries and flags must be as in "
-					  "the inner map of the definition");
+					  "an element differs from the inner map: its type, sizes, max_entries and flags must "
+					  "be those of the inner map in the definition");
 		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries :
 							     i >= outer->max_entries)
 			return refuse_map(l, outer,
-					  "an element is past its end: raise max_entries, or define fewer values");
+					  "an element is past its end: raise max_entries, or initialize fewer "
+					  "elements");
 		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
 	}
 	return 0;
@@ -160,7 +161,10 @@ static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint
 	return NULL;
 }
 
-/* Lists the programs that a map of programs may hold: those in its definition, and programs that name no kernel. */
+/*
+ * Lists the programs that a map of programs may hold: the programs in its definition, and all programs whose section
+ * names no GPU kernel.
+ */
 static int add_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
 {
 	struct bpf_program *prog;
@@ -202,9 +206,12 @@ static int add_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def,
 
 		if (!prog)
 			return refuse_map(l, map,
-					  "a slot holds a program that is not for a GPU: put such programs into another map");
+					  "a slot holds a program that is not for a GPU: use a separate map for such "
+					  "programs");
 		if (def->elements[i].key >= map->max_entries)
-			return refuse_map(l, map, "a slot is past its end: raise max_entries, or define fewer values");
+			return refuse_map(l, map,
+					  "a slot is past its end: raise max_entries, or initialize fewer "
+					  "slots");
 		for (uint32_t k = 0; k < map->ntargets; k++)
 			if (!strcmp(map->targets[k].name, bpf_program__name(prog)))
 				map->elements[map->nelements++] =
@@ -283,8 +290,8 @@ static int add_maps(struct gpubpf_loading *l)
 }
 
 /*
- * Replaces helper 502 by helper 5, whose time base it has in gpu/ sections. In bpftime's sections helper 502 returns
- * the time since 1970 and is not replaced.
+ * Replaces helper 502 by helper 5. In gpu/ sections, both read the same clock. In bpftime's sections, helper 502
+ * returns the time since 1970 and is not replaced.
  */
 static void use_own_clock(struct gpubpf_prog *prog)
 {
@@ -293,7 +300,7 @@ static void use_own_clock(struct gpubpf_prog *prog)
 			prog->insns[pc].imm = HELPER_KTIME;
 }
 
-/* Adds one program for one pattern. A program with several --attach is added once for each. */
+/* Adds a program to the unit with the given pattern. A program with several --attach options is added once for each. */
 static int add_program(struct gpubpf_loading *l, const struct bpf_program *from, const char *pattern)
 {
 	const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(from));
@@ -310,7 +317,7 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 	unit->progs = prog;
 	prog += unit->nprogs++;
 	gpubpf_section_parse(bpf_program__section_name(from), &section);
-	*prog = (struct gpubpf_prog){ .site = section.site, .object = l->index };
+	*prog = (struct gpubpf_prog){ .site = section.site, .is_run = section.of == GPUBPF_SECTION_RUN, .object = l->index };
 	snprintf(prog->name, sizeof(prog->name), "%s", bpf_program__name(from));
 	snprintf(prog->section, sizeof(prog->section), "%s", bpf_program__section_name(from));
 	gpubpf_pattern_store(pattern ? pattern : section.pattern, prog->pattern);

@@ -14,18 +14,21 @@
 #include "gpubpf/placement.h"
 #include "internal.h"
 
-#define MAX_TARGET 4096                /* maximum bytes of an attach target's text */
-#define MAX_USED 256                   /* maximum maps of one program that are looked at */
+#define MAX_TARGET 4096                /* maximum length in bytes of an attach target */
+#define MAX_USED 256                   /* maximum number of maps examined for one program */
 
 struct gpubpf_linux {
 	struct bpf_object *obj;
-	struct bpf_link **links; /* [nlinks] by index in object->host; NULL: not attached */
+	struct bpf_link **links; /* [nlinks]: by index in object->host, or NULL if not attached */
 	uint32_t nlinks;
-	uint32_t *used; /* [nused] ids of the maps that loaded programs use */
+	uint32_t *used; /* [nused]: ids of the maps that loaded programs use */
 	uint32_t nused;
 };
 
-/* Writes one line: the operation `what` and its error or, if rights are missing, the required ones. */
+/*
+ * Writes a reason of one line: the operation `what` and its error. If rights are missing, writes the required rights
+ * instead.
+ */
 static int set_reason(int err, const char *what, char *why, size_t size)
 {
 	struct gpubpf_diag diag;
@@ -57,8 +60,8 @@ static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int ind
 }
 
 /*
- * Is the map an initial element of a map of maps? The kernel requires that such elements have the flags of their
- * prototype.
+ * Returns true if the map is an initial element of a map of maps. The flags of such a map must not change: the Linux
+ * kernel requires that they equal the prototype's flags.
  */
 static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *map)
 {
@@ -70,8 +73,9 @@ static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *
 }
 
 /*
- * Prepares a map for the kernel. Arrays that a GPU also uses become mappable. Types that the kernel lacks are not
- * created. Maps that hold programs for the GPU are not created either, because libbpf fills their slots by type only.
+ * Prepares a map for the Linux kernel. Arrays that a GPU uses too become mappable. Map types that the Linux kernel does
+ * not have are not created. Maps that contain GPU programs are not created either. Their type becomes ARRAY, because
+ * libbpf would fill the slots of every PROG_ARRAY.
  */
 static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, const struct gpubpf_unit *unit)
 {
@@ -84,12 +88,15 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_autocreate(map, false);
 	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
-	/* the reader, not the kernel, knows the type of records */
+	/*
+	 * the key and value types of a ring buffer only tell its reader the type of the records; the Linux kernel
+	 * refuses them
+	 */
 	if (type == BPF_MAP_TYPE_RINGBUF || type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) {
 		bpf_map__set_key_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 		bpf_map__set_value_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 	}
-	/* remove flags that only GPUs have */
+	/* remove flags that exist only for GPUs */
 	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS));
 	bpf_map__set_pin_path(map, NULL);
 	if (other && other->global_data && other->init)
@@ -145,15 +152,15 @@ static int load(struct gpubpf_linux *k, const struct gpubpf_loaded_object *objec
 	k->links = calloc(object->nhost, sizeof(*k->links));
 	k->nlinks = object->nhost;
 	if (!k->links)
-		return set_reason(-ENOMEM, "loading it", why, size);
+		return set_reason(-ENOMEM, "loading the object", why, size);
 	k->obj = bpf_object__open_mem(object->image, object->size, &opts);
 	if (!k->obj)
-		return set_reason(-errno, "opening it for the Linux kernel", why, size);
+		return set_reason(-errno, "opening the object for the Linux kernel", why, size);
 	choose(k->obj, object, unit, index);
 	err = bpf_object__load(k->obj);
 	if (!err)
 		err = find_used(k);
-	return err < 0 ? set_reason(err, "loading it into the Linux kernel", why, size) : 0;
+	return err < 0 ? set_reason(err, "loading the object into the Linux kernel", why, size) : 0;
 }
 
 int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
@@ -207,7 +214,10 @@ static bool is_map(const struct bpf_insn *insn, int fd)
 	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD && insn->imm == fd;
 }
 
-/* May r1 hold the map with this descriptor at the call? Looks only at the instructions directly before the call. */
+/*
+ * Returns true if r1 may hold the map of this file descriptor at the call. Examines only the instructions directly
+ * before the call.
+ */
 static bool may_pass_map(const struct bpf_insn *insns, size_t call, int fd)
 {
 	for (size_t i = call; i-- > 0 && BPF_CLASS(insns[i].code) != BPF_JMP && BPF_CLASS(insns[i].code) != BPF_JMP32;)
@@ -254,7 +264,7 @@ static bool is_place(const char *target)
 	return colon && colon != target && colon[1] && strlen(target) < MAX_TARGET;
 }
 
-/* Attaches to a target of the form BINARY:FUNCTION[+OFFSET]. */
+/* Attaches a uprobe to a target of the form BINARY:FUNCTION[+OFFSET]. */
 static struct bpf_link *attach_at(const struct bpf_program *prog, const char *target)
 {
 	char binary[MAX_TARGET], function[MAX_TARGET];
@@ -280,8 +290,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	if (!prog)
 		return set_reason(-ENOENT, "attaching it", why, size);
 	if (target && !is_place(target)) {
-		snprintf(why, size, "%s names no function of a program; name one by --attach %s=BINARY:FUNCTION",
-			 target, name);
+		snprintf(why, size, "%s names no function of a binary; pass --attach %s=BINARY:FUNCTION", target, name);
 		return -EINVAL;
 	}
 	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
@@ -290,7 +299,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	if (errno == EOPNOTSUPP && !target && gpubpf_has_prog_array(k->obj))
 		return 0;
 	if (errno == EOPNOTSUPP && !target) {
-		snprintf(why, size, "its section names no function; name one by --attach %s=BINARY:FUNCTION", name);
+		snprintf(why, size, "its section names no function; pass --attach %s=BINARY:FUNCTION", name);
 		return -EOPNOTSUPP;
 	}
 	return set_reason(-errno, "attaching it", why, size);

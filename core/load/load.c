@@ -11,9 +11,10 @@
 #include <bpf/btf.h>
 
 #include "core/model/diag.h"
+#include "core/model/text/nearest.h"
 #include "internal.h"
 
-/* libbpf's message hook and feature cache are global to the process. */
+/* serializes the use of libbpf, whose message hook and feature cache are global to the process */
 static pthread_mutex_t libbpf_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...)
@@ -70,17 +71,37 @@ static bool has_program(const struct gpubpf_loaded *out, const char *name)
 	return false;
 }
 
-/* Checks that every --attach names a program. */
+/* Returns the name of the GPU program with the most similar name, or NULL if no name is similar. */
+static const char *nearest_program(const struct gpubpf_loaded *out, const char *name)
+{
+	size_t least = strlen(name) / 3 + 2;
+	const char *nearest = NULL;
+
+	for (uint32_t p = 0; p < out->unit.nprogs; p++) {
+		size_t d = gpubpf_distance(name, out->unit.progs[p].name);
+
+		if (d >= least)
+			continue;
+		least = d;
+		nearest = out->unit.progs[p].name;
+	}
+	return nearest;
+}
+
+/* Checks that every --attach option names a program. */
 static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out, struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; i < opts->nattach; i++) {
 		const struct gpubpf_attach *a = &opts->attach[i];
+		const char *near;
 
 		if (has_program(out, a->prog))
 			continue;
 		gpubpf_diag_where(diag, "--attach %s=%s", a->prog, a->pattern);
-		gpubpf_diag_remedy(diag, "see gpubpf prog show for the programs' names");
-		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object has a program '%s'", a->prog);
+		near = nearest_program(out, a->prog);
+		gpubpf_diag_remedy(diag, "use gpubpf prog show to list the programs' names");
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object has a program '%s'%s%s%s", a->prog,
+				       near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 	}
 	return 0;
 }

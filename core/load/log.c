@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records libbpf's messages. Its first warning names the cause; later ones report consequences. The first becomes the
- * one line of the diagnostic.
+ * Records libbpf's messages. The first warning names the cause, and later warnings report consequences. The first
+ * warning becomes the text of the diagnostic.
  */
 #include "internal.h"
 
@@ -18,14 +18,13 @@ static _Thread_local struct {
 	char first[512];
 } log;
 
-/* The stderr of our libbpf (meson.build). Only libbpf's initial printer would use it. */
+/* replaces stderr in gpubpf's libbpf (meson.build); only libbpf's initial print function would write to it */
 FILE *gpubpf_libbpf_stderr;
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying")) /* not "Retrying...":
-											  * libbpf's second attempt
-											  * may succeed */
+	/* ignore "Retrying...": libbpf's second attempt may succeed */
+	if (log.on && level == LIBBPF_WARN && !log.first[0] && !strstr(fmt, "Retrying"))
 		vsnprintf(log.first, sizeof(log.first), fmt, ap);
 	return 0;
 }
@@ -46,7 +45,7 @@ void gpubpf_log_end(void)
 	log.on = false;
 }
 
-/* Classifies a message of libbpf by the words in it. */
+/* Returns the error code for a message of libbpf, by words in the message. */
 static enum gpubpf_error classify(const char *text)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks map definitions by the rules for all types. The files in maps/kinds have the rules of each kind. */
+/* Checks map definitions by the rules for all map types. The files in maps/kinds have the rules for each type. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -41,8 +41,8 @@ static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 
 	if (!extra && map->place > GPUBPF_PLACEMENTS)
 		return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-				       "map_flags has 0x%x, which is a placement but none of GPUBPF_F_DEVICE, "
-				       "GPUBPF_F_PINNED, GPUBPF_F_SVM and GPUBPF_F_MANAGED",
+				       "map_flags has 0x%x, which is not a placement; use one of GPUBPF_F_DEVICE, GPUBPF_F_PINNED, "
+				       "GPUBPF_F_SVM and GPUBPF_F_MANAGED",
 				       map->map_flags & GPUBPF_F_PLACE_MASK);
 	if (!extra)
 		return 0;
@@ -79,8 +79,11 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);
 	if (def->flags & GPUBPF_F_ALLOCATIONS)
-		map->map_flags |= BPF_F_RDONLY_PROG; /* .rdonly is not set, since it means that the content is
-						      * constant; the session fills this map */
+		/*
+		 * programs cannot write this map, but the session does; so map->rdonly stays false, which means
+		 * constant content
+		 */
+		map->map_flags |= BPF_F_RDONLY_PROG;
 	if (!type)
 		return unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads one object: read, check, open, choose its programs, let libbpf load them, add the result to the unit. */
+/*
+ * Loads one object: reads and checks the file, selects its GPU programs, lets libbpf load them, and adds the result to
+ * the unit.
+ */
 #include "internal.h"
 
 #include <errno.h>
@@ -22,9 +25,14 @@
 
 static int system_error(struct gpubpf_loading *l, const char *what, int err)
 {
+	char text[512];
+
 	if (err == ENOENT || err == EISDIR || err == EINVAL)
 		gpubpf_diag_remedy(l->diag, "pass the path of a .bpf.o file");
-	return gpubpf_load_system(l->diag, what, -err);
+	snprintf(text, sizeof(text), "%s %.400s", what, l->path);
+	if (err == EINVAL)
+		return gpubpf_diag_refuse(l->diag, SYSTEM, "%s: the path is not a regular file", text);
+	return gpubpf_load_system(l->diag, text, -err);
 }
 
 static int read_all(struct gpubpf_loading *l, int fd)
@@ -33,18 +41,18 @@ static int read_all(struct gpubpf_loading *l, int fd)
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
-		return system_error(l, "cannot read the file", errno);
+		return system_error(l, "cannot read", errno);
 	if (st.st_size > GPUBPF_MAX_OBJECT_SIZE)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
-				       "the file has %lld bytes; objects may have up to %u", (long long)st.st_size,
-				       GPUBPF_MAX_OBJECT_SIZE);
+				       "%.300s has %lld bytes; objects may have up to %u", l->path,
+				       (long long)st.st_size, GPUBPF_MAX_OBJECT_SIZE);
 	l->image = malloc(st.st_size + 1);
 	if (!l->image)
-		return system_error(l, "cannot read the file", ENOMEM);
+		return system_error(l, "cannot read", ENOMEM);
 	while (l->size < (size_t)st.st_size) {
 		n = read(fd, (char *)l->image + l->size, st.st_size - l->size);
 		if (n < 0 && errno != EINTR)
-			return system_error(l, "cannot read the file", errno);
+			return system_error(l, "cannot read", errno);
 		if (n == 0)
 			break;
 		l->size += n > 0 ? n : 0;
@@ -56,11 +64,11 @@ static int copy_image(struct gpubpf_loading *l, const struct gpubpf_load_image *
 {
 	if (image->size > GPUBPF_MAX_OBJECT_SIZE)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
-				       "the object has %zu bytes; objects may have up to %u", image->size,
+				       "%.300s has %zu bytes; objects may have up to %u", l->path, image->size,
 				       GPUBPF_MAX_OBJECT_SIZE);
 	l->image = malloc(image->size + 1);
 	if (!l->image)
-		return system_error(l, "cannot store the object", ENOMEM);
+		return system_error(l, "cannot store", ENOMEM);
 	memcpy(l->image, image->data, image->size);
 	l->size = image->size;
 	return 0;
@@ -71,14 +79,13 @@ static int read_image(struct gpubpf_loading *l)
 	int fd = gpubpf_open_regular(AT_FDCWD, l->path, 0), err;
 
 	if (fd < 0)
-		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read the file" : "cannot open the file",
-				    -fd);
+		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read" : "cannot open", -fd);
 	err = read_all(l, fd);
 	close(fd);
 	return err;
 }
 
-/* Fills the object's entry in out->objects: path, and hash of the content. */
+/* Fills the object's entry in out->objects: its path, and the hash of its content. */
 static void describe(struct gpubpf_loading *l)
 {
 	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
@@ -94,7 +101,10 @@ static void describe(struct gpubpf_loading *l)
 	l->out->nobjects = l->index + 1;
 }
 
-/* Returns a descriptor with the types that CO-RE relocates against: struct gpubpf_ctx and struct pt_regs. */
+/*
+ * Returns a file descriptor with the BTF against which libbpf relocates CO-RE accesses: struct gpubpf_ctx and struct
+ * pt_regs.
+ */
 static int target_btf(void)
 {
 	int fd;
@@ -126,10 +136,10 @@ static int open_object(struct gpubpf_loading *l, int btf_fd)
 	gpubpf_object_name(l->path, name, sizeof(name));
 	snprintf(btf_path, sizeof(btf_path), "/proc/self/fd/%d", btf_fd);
 	if (access(btf_path, F_OK) < 0) {
-		gpubpf_diag_remedy(l->diag, "mount it (mount -t proc proc /proc)");
-		return gpubpf_load_system(l->diag, "/proc/self/fd, which libbpf needs", -errno);
+		gpubpf_diag_remedy(l->diag, "mount /proc (mount -t proc proc /proc)");
+		return gpubpf_load_system(l->diag, "cannot open /proc/self/fd, which libbpf needs", -errno);
 	}
-	l->obj = bpf_object__open_mem(l->image, l->size, &opts);
+	l->obj = bpf_object__open_mem(l->linked, l->size, &opts);
 	if (l->obj)
 		return 0;
 	return gpubpf_log_refuse(l->diag, "the object cannot be opened", -errno);
@@ -156,11 +166,12 @@ static int set_value(struct gpubpf_loading *l, const struct gpubpf_load_value *v
 	struct bpf_map *map = find_data(l, value->map);
 
 	if (!map)
-		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "it has no global data in %s", value->map);
+		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "the object has no global data in %s",
+				       value->map);
 	if (bpf_map__value_size(map) != value->size || bpf_map__set_initial_value(map, value->data, value->size))
 		return gpubpf_diag_set(l->diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-				       "%zu bytes were passed for its %s, which has %u", value->size, value->map,
-				       bpf_map__value_size(map));
+				       "%zu bytes were passed as the initial value of %s, which has %u bytes",
+				       value->size, value->map, bpf_map__value_size(map));
 	return 0;
 }
 
@@ -181,7 +192,10 @@ static int load_object(struct gpubpf_loading *l)
 	return err < 0 ? gpubpf_log_refuse(l->diag, "the object cannot be loaded", err) : 0;
 }
 
-/* Runs the stages of an object. bpf(2) is answered in this process from here to the end. */
+/*
+ * Runs the stages for an object. The caller has called gpubpf_sys_enter(), so bpf(2) calls are executed in this
+ * process.
+ */
 static int load_stages(struct gpubpf_loading *l, int btf_fd)
 {
 	int err = open_object(l, btf_fd);
@@ -199,8 +213,8 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 }
 
 /*
- * Stores the file's bytes for callers that load the other programs into the Linux kernel, or that write the object to a
- * file.
+ * Stores the file's bytes, for callers that load the object's remaining programs into the Linux kernel, or that write
+ * the object to a file.
  */
 static void store_image(struct gpubpf_loading *l)
 {
@@ -219,7 +233,7 @@ static int load_image(struct gpubpf_loading *l)
 	int err, btf_fd = target_btf();
 
 	if (btf_fd < 0)
-		return system_error(l, "cannot store the context's types", -btf_fd);
+		return system_error(l, "cannot create a memfd with the types of the context for", -btf_fd);
 	gpubpf_log_begin();
 	gpubpf_sys_enter(&l->sys);
 	err = load_stages(l, btf_fd);
@@ -233,22 +247,27 @@ int gpubpf_object_load(struct gpubpf_loading *l)
 {
 	const struct gpubpf_load_image *image = l->opts->images ? &l->opts->images[l->index] : NULL;
 	int err = image && image->data ? copy_image(l, image) : read_image(l);
+	bool was_read = err >= 0; /* if the image was not read, the diagnostic has the path already */
 
 	if (err >= 0)
 		err = gpubpf_precheck(l->image, l->size, l->diag);
 	if (err >= 0) {
 		describe(l);
-		err = load_image(l);
+		gpubpf_note_uncalled(l);
+		err = gpubpf_kfuncs_replace(l);
 	}
-	if (err < 0)
+	if (err >= 0)
+		err = load_image(l);
+	if (err < 0 && was_read)
 		gpubpf_diag_where(l->diag, "%s", l->path);
-	else
+	if (err >= 0)
 		store_image(l);
 	free(l->host);
 	gpubpf_sys_finish(&l->sys);
 	gpubpf_kallsyms_finish(&l->kallsyms);
 	free(l->unit_map);
 	free(l->types);
+	free(l->linked);
 	free(l->image);
 	return err;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbpf and libelf read some input without checks. This pass over the image checks it first, so that a hostile object
- * is refused before either sees it. (A trial run in a forked child would show crashes, but not silent memory
- * corruption.) Afterwards
+ * Checks the image of an object before libelf and libbpf see it, because they read some input without checks. A
+ * malicious object is refused here. (A trial run in a forked child would reveal crashes, but not silent memory
+ * corruption.) After this check:
  *
- *   - every section, string, symbol and relocation lies inside the image and the section that it names;
+ *   - every section, string, symbol and relocation lies inside the image and inside the section that it names;
  *   - there is one symbol table and at least one function;
- *   - .BTF and .BTF.ext satisfy btfcheck.c;
- *   - counts are so small that no walk of libbpf, some of them quadratic, takes long.
+ *   - .BTF and .BTF.ext satisfy btfcheck.c and btfext.c;
+ *   - counts are so small that no loop of libbpf takes long, although some are quadratic.
  */
 #include "internal.h"
 
@@ -20,11 +20,10 @@
 
 #define MAX_SECTIONS 4096u
 #define MAX_SYMBOLS (1u << 18)
-#define MAX_FUNCS 2048u         /* maximum functions: libbpf recurses to the depth of nested calls */
+#define MAX_FUNCS 2048u         /* maximum number of functions: libbpf recurses to the depth of nested calls */
 #define MAX_EXTERNS 256u
-#define MAX_DATA (64u << 20)    /* maximum bytes of all sections that have no bytes in the file (.bss) */
-#define MAX_COPIED (32u << 20)  /* maximum bytes of instructions after libbpf has copied sub-programs into each
-				 * program */
+#define MAX_DATA (64u << 20)    /* maximum total size in bytes of all sections that have no bytes in the file (.bss) */
+#define MAX_COPIED (32u << 20)  /* maximum number of sub-program instructions that libbpf copies */
 #define INSN_SIZE 8u
 
 struct elf {
@@ -75,22 +74,23 @@ static int check_header(struct elf *e)
 	return 0;
 }
 
-/* Checks that the section lies in the file and is aligned for its entries. */
+/* Checks that the section lies inside the file and is aligned for its entries. */
 static int check_extent(struct elf *e, uint32_t i)
 {
 	const Elf64_Shdr *s = &e->sections[i];
 	bool words = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_REL || s->sh_flags & SHF_EXECINSTR;
 
 	if (s->sh_type == SHT_NULL)
-		return s->sh_size || s->sh_flags ? bad(e, "section %u is unused, but not empty", i) : 0;
+		return s->sh_size || s->sh_flags ? bad(e, "section %u has type SHT_NULL, but is not empty", i) : 0;
 	if (s->sh_addralign & (s->sh_addralign - 1))
-		return bad(e, "section %u: alignment %llu", i, (unsigned long long)s->sh_addralign);
+		return bad(e, "section %u has alignment %llu, which is not a power of two", i,
+			   (unsigned long long)s->sh_addralign);
 	if (s->sh_flags & SHF_COMPRESSED)
 		return bad(e, "section %u is compressed", i);
 	if (s->sh_type == SHT_NOBITS) {
 		e->bss += s->sh_size < MAX_DATA ? s->sh_size : MAX_DATA + 1;
 		if (e->bss > MAX_DATA)
-			return bad(e, "zeroed data takes more than %u bytes", MAX_DATA);
+			return bad(e, "the sections without data in the file (.bss) have more than %u bytes", MAX_DATA);
 		return 0;
 	}
 	if (s->sh_offset > e->size || s->sh_size > e->size - s->sh_offset)
@@ -98,6 +98,32 @@ static int check_extent(struct elf *e, uint32_t i)
 			   (unsigned long long)s->sh_size, (unsigned long long)s->sh_offset, e->size);
 	if (words && s->sh_offset % 8)
 		return bad(e, "section %u is not aligned", i);
+	return 0;
+}
+
+static bool overlaps(const Elf64_Shdr *s, uint64_t begin, uint64_t size)
+{
+	return s->sh_type != SHT_NULL && s->sh_type != SHT_NOBITS && s->sh_size && size &&
+	       s->sh_offset < begin + size && begin < s->sh_offset + s->sh_size;
+}
+
+/*
+ * Refuses sections that overlap. Replacing calls changes code, relocations, symbols and types (kfuncs.c), and must not
+ * change other parts that were checked.
+ */
+static int check_overlaps(struct elf *e)
+{
+	uint64_t headers = ((const Elf64_Ehdr *)(const void *)e->image)->e_shoff;
+
+	for (uint32_t i = 1; i < e->nsections; i++) {
+		const Elf64_Shdr *s = &e->sections[i];
+
+		if (overlaps(s, 0, sizeof(Elf64_Ehdr)) || overlaps(s, headers, e->nsections * sizeof(*s)))
+			return bad(e, "section %u overlaps the headers", i);
+		for (uint32_t k = 1; k < i && s->sh_type != SHT_NULL && s->sh_type != SHT_NOBITS; k++)
+			if (overlaps(&e->sections[k], s->sh_offset, s->sh_size))
+				return bad(e, "sections %u and %u overlap", k, i);
+	}
 	return 0;
 }
 
@@ -116,9 +142,11 @@ static int check_sections(struct elf *e)
 	int err = 0;
 
 	if (e->sections[0].sh_type != SHT_NULL)
-		return bad(e, "section 0 is not unused");
+		return bad(e, "section 0 must have type SHT_NULL");
 	for (uint32_t i = 0; i < e->nsections && err >= 0; i++)
 		err = check_extent(e, i);
+	if (err >= 0)
+		err = check_overlaps(e);
 	if (err >= 0)
 		err = check_strings(e, e->names);
 	for (uint32_t i = 0; i < e->nsections && err >= 0; i++)
@@ -127,7 +155,7 @@ static int check_sections(struct elf *e)
 	return err;
 }
 
-/* Refuses sections that libbpf cannot handle, and checks the size of code. */
+/* Refuses sections that libbpf cannot handle, and limits the number of instructions. */
 static int check_kinds(struct elf *e)
 {
 	for (uint32_t i = 1; i < e->nsections; i++) {
@@ -135,7 +163,7 @@ static int check_kinds(struct elf *e)
 		const char *name = section_name(e, i);
 
 		if (!strcmp(name, ".struct_ops"))
-			return bad(e, "section '.struct_ops': such programs are for the Linux kernel only");
+			return bad(e, "section '.struct_ops': struct_ops programs are for the Linux kernel only");
 		if (!strcmp(name, ".maps") && s->sh_type != SHT_PROGBITS)
 			return bad(e, "section '.maps' holds no data");
 		if (!(s->sh_flags & SHF_EXECINSTR))
@@ -244,8 +272,8 @@ static bool is_local_call(const struct gpubpf_raw_insn *insn)
 }
 
 /*
- * Checks that relocations exist for calls from a program's section to sub-programs, which are in .text. libbpf 1.1.2
- * frees memory twice if a program without relocations calls two sub-programs (append_subprog_relos).
+ * Checks that all calls from a program's section to sub-programs in .text have relocations. If a program without
+ * relocations calls two sub-programs, libbpf 1.1.2 frees memory twice (append_subprog_relos).
  */
 static int check_calls(struct elf *e, uint32_t section)
 {
@@ -269,7 +297,7 @@ static int check_calls(struct elf *e, uint32_t section)
 	}
 	for (uint32_t pc = 0; pc < n && err >= 0; pc++)
 		if (is_local_call(&insns[pc]) && !relocated[pc])
-			err = bad(e, "section '%s': the call at %u is not relocated", section_name(e, section), pc);
+			err = bad(e, "section '%s': the call at %u has no relocation", section_name(e, section), pc);
 	free(relocated);
 	return err;
 }
@@ -284,7 +312,9 @@ static int check_all_calls(struct elf *e)
 	return err;
 }
 
-/* Finds a section by name. libbpf uses the last of several with that name, so a second one is refused. */
+/*
+ * Finds a section by name. If several sections have that name, libbpf would use the last, so a second one is refused.
+ */
 static int find_once(struct elf *e, const char *name, uint32_t *index)
 {
 	*index = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts the arguments of PROG_LOAD -- relocated, sub-programs appended -- to struct gpubpf_prog. */
+/*
+ * Converts the arguments of BPF_PROG_LOAD to struct gpubpf_prog. libbpf has relocated the instructions and appended the
+ * sub-programs.
+ */
 #include "internal.h"
 
 #include <ctype.h>
@@ -36,7 +39,7 @@ static const char *btf_string(const struct btf *btf, uint32_t offset)
 	return s ? s : "";
 }
 
-/* Adds the source lines. Their strings belong to the object's BTF, which lives as long as the program. */
+/* Adds the source lines. Their strings belong to the object's BTF, which is freed after the program. */
 static int add_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
@@ -82,7 +85,7 @@ static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, in
 	return name >= 0 && (uint32_t)name < l->sys.nmaps ? &l->sys.maps[name] : NULL;
 }
 
-/* Resolves libbpf's descriptor to the map's index in the unit. */
+/* Replaces the file descriptor of a map in the instruction by the map's index in the unit. */
 static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
 {
 	const struct gpubpf_sys_map *def = named_map(l, insn->imm);
@@ -92,8 +95,8 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 	if (!def)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "refers to a map that the object does not define");
 	if (index < 0)
-		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc, "uses map '%.16s' of type %u, which no GPU has",
-				       def->name, def->type);
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc,
+				       "uses map '%.16s' of type %u, which GPUs do not support", def->name, def->type);
 	map = &l->out->unit.maps[index];
 	insn->imm = index;
 	if (insn->op == GPUBPF_IMM_MAP)
@@ -103,20 +106,31 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 				       "takes the address of a value of map '%s', which is possible only in an array of one element",
 				       map->name);
 	if (insn->imm64 >= map->value_size)
-		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "takes byte %lld of '%s', which has %u bytes",
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc,
+				       "takes the address of byte %lld of '%s', which has only %u bytes",
 				       (long long)insn->imm64, map->name, map->value_size);
 	return 0;
 }
 
-static int check_helper(const struct gpubpf_insn *insn, uint32_t pc, struct gpubpf_diag *diag)
+static int check_helper(const struct gpubpf_loading *l, const struct gpubpf_insn *insn, uint32_t pc)
 {
-	char list[160];
+	uint32_t number = (uint32_t)insn->imm;
+	const char *kfunc = number - GPUBPF_KFUNC_UNKNOWN < l->nkfuncs ? l->kfuncs[number - GPUBPF_KFUNC_UNKNOWN] : NULL;
+	char advice[200], list[160];
 
-	if (gpubpf_helper_find(insn->imm) || insn->imm == GPUBPF_CORE_POISON)
+	if (gpubpf_helper_find(number) || number == GPUBPF_CORE_POISON)
 		return 0;
 	gpubpf_helper_list(list, sizeof(list));
-	gpubpf_diag_remedy(diag, "use one of helpers %s", list);
-	return gpubpf_diag_set(diag, GPUBPF_E_BAD_HELPER, pc, "calls helper %d, which does not exist here", insn->imm);
+	if (gpubpf_linux_advice(number, kfunc, advice, sizeof(advice)))
+		gpubpf_diag_remedy(l->diag, "%s", advice);
+	else if (!kfunc)
+		gpubpf_diag_remedy(l->diag, "use one of helpers %s", list);
+	if (kfunc)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_KFUNC, pc,
+				       "calls kernel function %s, which does not exist on GPUs", kfunc);
+	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper %u%s%s, which does not exist on GPUs",
+			       number, gpubpf_linux_name(number) ? " " : "",
+			       gpubpf_linux_name(number) ? gpubpf_linux_name(number) : "");
 }
 
 static int resolve(const struct gpubpf_loading *l, struct gpubpf_prog *prog)
@@ -127,7 +141,7 @@ static int resolve(const struct gpubpf_loading *l, struct gpubpf_prog *prog)
 		struct gpubpf_insn *insn = &prog->insns[pc];
 
 		if (insn->kind == GPUBPF_INSN_CALL)
-			err = check_helper(insn, pc, l->diag);
+			err = check_helper(l, insn, pc);
 		else if (insn->kind == GPUBPF_INSN_IMM64 &&
 			 (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE))
 			err = resolve_map(l, insn, pc);
@@ -170,7 +184,7 @@ int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	return 0;
 }
 
-/* Sets the names of sub-programs from .BTF.ext. */
+/* Sets the names of the sub-programs from .BTF.ext. */
 static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < from->nfuncs; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates a unit from raw instructions, without an object, for tests and the conformance tool. */
+/* Creates a unit from raw instructions instead of an object, for tests and the conformance tool. */
 #include "internal.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int check_maps(const struct gpubpf_prog *prog, uint32_t nmaps, struct gpu
 	return 0;
 }
 
-/* Sets *to (a pointer) to an allocated copy; a copy of NULL is NULL. */
+/* Stores an allocated copy in the pointer at `to`. A copy of NULL is NULL. */
 static int copy(const void *from, size_t size, void *to)
 {
 	void *made = from ? malloc(size) : NULL;
@@ -89,7 +89,7 @@ static int make_progs(const struct gpubpf_raw_insn *insns, uint32_t n, const uin
 	return err;
 }
 
-/* Adds to each program, as functions, the programs that it may tail-call. */
+/* Adds to each program the programs that it may tail-call, as functions. */
 static int link_tails(struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded loaded = { .unit = *unit };

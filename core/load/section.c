@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides by the section's name whether a program is for a GPU (core/model/places.def, core/model/sections.def). */
+/*
+ * Decides by a program's section name whether the program is for a GPU (core/model/places.def,
+ * core/model/sections.def).
+ */
 #include "internal.h"
 
 #include <stdio.h>
@@ -7,6 +10,7 @@
 #include <string.h>
 
 #include "core/model/places.h"
+#include "core/wire/direct.h"
 #include "core/wire/kprobe.h"
 
 static const struct {
@@ -15,6 +19,7 @@ static const struct {
 	enum gpubpf_site site;
 } sections[] = {
 #define GPU GPUBPF_SECTION_GPU
+#define RUN GPUBPF_SECTION_RUN
 #define MAYBE GPUBPF_SECTION_MAYBE
 #define HOSTPROG GPUBPF_SECTION_HOST
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) { "gpu/" name "/", GPU, GPUBPF_SITE_##NAME },
@@ -22,6 +27,7 @@ static const struct {
 #define GPUBPF_SECTION(prefix, site, flags, meaning) { prefix, flags, GPUBPF_SITE_##site },
 #include "core/model/sections.def"
 #undef GPU
+#undef RUN
 #undef MAYBE
 #undef HOSTPROG
 };
@@ -32,7 +38,11 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 {
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		size_t len = strlen(sections[i].prefix);
-		bool bare = strlen(name) == len - 1; /* the section is only "kprobe": --attach names the kernel */
+		/*
+		 * the section name is the prefix without its last character, as in "kprobe"; the option --attach then
+		 * names the function or GPU kernel
+		 */
+		bool bare = strlen(name) == len - 1;
 
 		if (strncmp(name, sections[i].prefix, bare ? len - 1 : len))
 			continue;
@@ -40,7 +50,9 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 		section->site = sections[i].site;
 		section->pattern = name + (bare ? len - 1 : len);
 		if (bare && gpubpf_place_kind(section->site)->operands & GPUBPF_GIVES_CAPTURE)
-			section->pattern = "*"; /* bpftime's section cannot name a kernel */
+			section->pattern = "*"; /* a bpftime section that names no GPU kernel is for all GPU kernels */
+		if (section->of == GPUBPF_SECTION_RUN)
+			section->pattern = GPUBPF_DIRECT_KERNEL;
 		if (section->of == GPUBPF_SECTION_MAYBE && gpubpf_kprobe_is_gpu(section->pattern)) {
 			section->of = GPUBPF_SECTION_GPU;
 			section->pattern = gpubpf_kprobe_kernel(section->pattern);
@@ -64,6 +76,8 @@ void gpubpf_section_list(char *buf, size_t size)
 
 		if (sections[i].of == GPUBPF_SECTION_HOST)
 			continue;
+		if (sections[i].of == GPUBPF_SECTION_RUN)
+			what = "NAME";
 		if (at + strlen(sections[i].prefix) + strlen(what) + sizeof(", , ...") > size) {
 			snprintf(buf + at, size - at, ", ...");
 			return;
@@ -72,7 +86,10 @@ void gpubpf_section_list(char *buf, size_t size)
 	}
 }
 
-/* Reads /proc/kallsyms, once per object and only if needed: procfs generates the text at each read, in 0.1 s. */
+/*
+ * Reads /proc/kallsyms, at most once per object and only if needed: procfs generates the text at each read, which takes
+ * 0.1 s.
+ */
 static void read_symbols(struct gpubpf_kallsyms *syms)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -93,8 +110,8 @@ static void read_symbols(struct gpubpf_kallsyms *syms)
 }
 
 /*
- * Searches for the function. A line is "address type name", optionally followed by "\tmodule". All users can read the
- * names.
+ * Searches /proc/kallsyms for the function. A line is "address type name", optionally followed by "\tmodule". The names
+ * are readable by all users.
  */
 bool gpubpf_kernel_has_function(struct gpubpf_kallsyms *syms, const char *function)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: replaces tail calls (helper 12) by calls.
- * Before: the programs of an object, which call helper 12.
- * After: each such program consists of itself and all its possible targets, each as a function. A dispatcher calls them
- * one after the other.
+ * Before: the programs of an object call helper 12.
+ * After: each such program is a merged program. It consists of a dispatcher, the program itself and all programs that
+ * it may tail-call, each as a function. The dispatcher calls these functions one after the other.
  * Requires: all programs of the object are decoded.
  *
  * The dispatcher:
@@ -11,7 +11,7 @@
  *    r6 = r1, r7 = 0, r8 = the program's own number
  * retry:
  *    *(u64 *)(r10 - 8) = r7             the number of tail calls so far
- *    if r8 == N goto call_N             for each
+ *    if r8 == N goto call_N             for each program N
  *    goto out
  * call_N:
  *    r1 = r6, r0 = N(r1), goto next
@@ -20,19 +20,19 @@
  * out:
  *    exit
  *
- * A program returns the number of its successor in the upper half of r0. Helper 12 is replaced by code after its
- * function:
+ * A program returns the number of its successor in the upper half of r0. A call of helper 12 is replaced by this code,
+ * which follows the function:
  *
  *    if *(u64 *)(r10 of the first frame - 8) > 32 goto none
  *    r0 = tail_slot(r1, r2, r3)
- *    if r0 == N goto gone_N             for each program that the map may hold
+ *    if r0 == N goto gone_N             for each program N that the map may hold
  * none:
- *    call a function that does nothing  after it r0 to r5 cannot be read, as in the Linux kernel
+ *    call a function that does nothing  then the verifier refuses reads of r0 to r5, as in the Linux kernel
  *    goto the next instruction
  * gone_N:
  *    r0 = N << 32, exit
  *
- * So a slot holds one of these programs or nothing, and the verifier walks, and counts, all possible chains. A program
+ * So a slot holds one of these programs or nothing, and the verifier walks and counts all possible chains. A program
  * may tail-call itself. The Linux kernel limits a chain to 33 tail calls (MAX_TAIL_CALL_CNT).
  */
 #include "internal.h"
@@ -52,27 +52,28 @@
 
 #define NUMBERS (GPUBPF_MAX_PROGS + 1)
 
-/* One program of the merged result, which becomes a function of it. */
+/* One program of a merged program; it becomes a function. */
 struct member {
 	const struct gpubpf_prog *prog;
 	uint32_t number;        /* the program's number in its object, from 1 */
-	uint32_t first;         /* index in the result of its first instruction */
-	uint32_t more;          /* number of instructions inserted at the end of its first function */
-	bool *is_target;        /* [ninsns]: the instruction is a jump target */
-	bool may_call[NUMBERS]; /* by program number: some map that this program names may hold the program */
+	uint32_t first;         /* index of the program's first instruction in the merged program */
+	uint32_t more;          /* number of instructions inserted at the end of the program's main function */
+	bool *is_target;        /* [ninsns]: true if the instruction is a jump target */
+	bool may_call[NUMBERS]; /* by program number: true if a map that this program refers to may hold that program */
 };
 
 struct tails {
 	struct gpubpf_loading *l;
-	const struct gpubpf_prog *progs; /* [n] programs of the object, in the unit */
+	const struct gpubpf_prog *progs; /* [n]: programs of the object, in the unit */
 	uint32_t n;
-	bool (*may_hold)[NUMBERS]; /* [maps of the unit] by program number: the map may hold the program */
-	struct member *member;     /* [nmembers]: the merged program, then the programs that it may tail-call; room
-				      * for n */
+	bool (*may_hold)[NUMBERS]; /* [maps of the unit], by program number: true if the map may hold that program */
+	/* [nmembers], allocated for n: the calling program, then the programs that it may tail-call */
+	struct member *member;
 	uint32_t nmembers;
 	struct gpubpf_prog *out;
-	uint32_t at, room; /* instructions written so far, and room for instructions in out */
-	uint32_t total;    /* instructions of all results so far */
+	/* number of instructions written so far, and number of instructions allocated in out->insns */
+	uint32_t at, room;
+	uint32_t total; /* number of instructions of all merged programs so far */
 };
 
 static bool is_tail_call(const struct gpubpf_insn *insn)
@@ -94,7 +95,7 @@ static bool jumps(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND;
 }
 
-/* Returns the index of the map of programs whose pointer the instruction loads, else ANY_OF_ITS_MAPS. */
+/* Returns the index of the map of programs whose pointer the instruction loads, or ANY_OF_ITS_MAPS. */
 static int named_map(const struct tails *t, const struct gpubpf_insn *insn)
 {
 	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
@@ -103,7 +104,10 @@ static int named_map(const struct tails *t, const struct gpubpf_insn *insn)
 	return is ? insn->imm : ANY_OF_ITS_MAPS;
 }
 
-/* Returns the map of the tail call at pc if the instructions before it set r2 to one map, else ANY_OF_ITS_MAPS. */
+/*
+ * Returns the index of the map that the tail call at pc uses, if the instructions before it set r2 to one map.
+ * Otherwise returns ANY_OF_ITS_MAPS.
+ */
 static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 {
 	while (pc && !m->is_target[pc]) {
@@ -128,7 +132,7 @@ static const struct gpubpf_prog *find(const struct tails *t, const char *name)
 	return NULL;
 }
 
-/* Adds a program that the map may hold to the members, if it runs at the same kind of place. */
+/* The map may hold the target program. Adds this program to the members if it is for the same kind of place. */
 static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t pc, const struct gpubpf_map *map,
 		      const struct gpubpf_map_target *target)
 {
@@ -137,11 +141,12 @@ static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t 
 	if (!prog || (prog->site != from->site && !target->named))
 		return 0;
 	if (prog->site != from->site) {
-		gpubpf_diag_remedy(t->l->diag, "put both programs into sections of one place, or use one map per place");
-		return gpubpf_diag_set(
-			t->l->diag, GPUBPF_E_BAD_MAP, pc,
-			"makes tail calls through map %s, which holds program %s of section '%s', a section of another place",
-			map->name, prog->name, prog->section);
+		gpubpf_diag_remedy(t->l->diag, "put both programs into sections of the same kind, or use one map per kind of "
+					       "section");
+		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_MAP, pc,
+				       "makes tail calls through map %s, which holds program %s of section '%s', a section of "
+				       "another kind",
+				       map->name, prog->name, prog->section);
 	}
 	for (uint32_t i = 0; i < t->nmembers; i++)
 		if (t->member[i].number == target->number)
@@ -162,16 +167,20 @@ static int add_targets(struct tails *t, struct member *m, const int32_t *first_c
 	return err;
 }
 
-/* Refuses a tail call in a sub-program, from which a tail call could not end the callers. */
+/* Refuses a tail call in a sub-program: it could not end the callers of the sub-program. */
 static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, uint32_t pc)
 {
 	if (pc < prog->funcs[0].count)
 		return 0;
-	gpubpf_diag_remedy(t->l->diag, "call it in the program itself, or make the function __always_inline");
+	gpubpf_diag_remedy(t->l->diag, "make the tail call in the program itself, or make the function "
+				       "__always_inline");
 	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a sub-program");
 }
 
-/* Finds the maps through which a member makes tail calls. first_call[map]: pc of its first one, -1: none. */
+/*
+ * Finds the maps through which a member makes tail calls. first_call[map] receives the pc of the first tail call
+ * through the map, or -1.
+ */
 static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 {
 	const struct gpubpf_prog *prog = m->prog;
@@ -207,7 +216,10 @@ static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 	return 0;
 }
 
-/* Collects the members: the program, the programs that it may tail-call, and theirs. */
+/*
+ * Collects the members of the merged program: the program, and all programs that it may tail-call, directly or
+ * indirectly.
+ */
 static int gather(struct tails *t)
 {
 	int32_t first_call[GPUBPF_MAX_MAPS];
@@ -293,7 +305,7 @@ static void emit_line(struct tails *t, const struct gpubpf_line *line)
 	t->out->lines[t->out->nlines++].pc = t->at;
 }
 
-/* Emits the dispatcher, as drawn at the top of the file. */
+/* Emits the dispatcher, as shown at the top of the file. */
 static void emit_first(struct tails *t, uint32_t *ifs)
 {
 	uint32_t retry, out;
@@ -327,7 +339,7 @@ static void emit_first(struct tails *t, uint32_t *ifs)
 	emit_exit(t);
 }
 
-/* Emits the code that replaces the call of helper 12 at pc of a member. */
+/* Emits the code that replaces the call of helper 12 at a member's instruction pc. */
 static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint32_t nothing, uint32_t *ifs)
 {
 	int map = map_of(t, m, pc);
@@ -355,7 +367,10 @@ static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint
 	}
 }
 
-/* Copies instructions of a member and relocates their targets. `more` instructions follow its first function. */
+/*
+ * Copies instructions of a member and relocates their jump and call targets. m->more instructions are inserted after
+ * the member's main function.
+ */
 static void emit_copy(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
 {
 	uint32_t line = 0, own = m->prog->funcs[0].count;
@@ -376,8 +391,8 @@ static void emit_copy(struct tails *t, const struct member *m, uint32_t from, ui
 }
 
 /*
- * Emits a member: its first function, in which helper 12 and exit became jumps; the code that these jump to; its other
- * functions.
+ * Emits a member. Its main function comes first; calls of helper 12 and exits in it become jumps. The code at the
+ * targets of these jumps follows, then the member's other functions.
  */
 static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uint32_t *ifs)
 {
@@ -433,7 +448,7 @@ static void name_functions(const struct tails *t)
 	}
 }
 
-/* Emits the result twice: first without room, to compute sizes and offsets, then with all targets known. */
+/* Emits the merged program twice: first without memory, to compute sizes and offsets, then with all targets known. */
 static int write_out(struct tails *t, uint32_t *ifs)
 {
 	uint32_t lines = 0;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device library's bitcode, one copy for each LLVM target. core/lower/meson.build generates the files. */
+/*
+ * Declares the device library's bitcode, one copy for each LLVM target. core/lower/meson.build generates the files that
+ * define it.
+ */
 #ifndef GPUBPF_LOWER_BITCODE_H
 #define GPUBPF_LOWER_BITCODE_H
 
 extern const char gpubpf_bitcode_nvptx[], gpubpf_bitcode_nvptx_end[];
 /*
- * nvptx_code: for probes that an assembler turns into machine code. nvptx_alone: the same for GPUs on which no lane may
- * wait for another.
+ * nvptx_code: for probes that an assembler compiles to machine code. nvptx_alone: the same, for GPUs on which a lane
+ * must never wait for another lane.
  */
 extern const char gpubpf_bitcode_nvptx_code[], gpubpf_bitcode_nvptx_code_end[];
 extern const char gpubpf_bitcode_nvptx_alone[], gpubpf_bitcode_nvptx_alone_end[];

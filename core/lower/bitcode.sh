@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bitcode.sh NAME IN OUT: assembly that holds file IN between the symbols NAME and NAME_end.
+# bitcode.sh NAME IN OUT: writes assembly to OUT that embeds file IN between the symbols NAME and NAME_end.
 set -eu
 sum=$(sha256sum "$2" | cut -d' ' -f1)
 case $2 in /*) in=$2 ;; *) in=$PWD/$2 ;; esac

@@ -9,7 +9,8 @@
 
 static int refuse(uint32_t pc, struct gpubpf_diag *diag)
 {
-	gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, pc, "passes one of several functions as a callback");
+	gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, pc,
+			"passes one of several functions as a callback, depending on the path");
 	gpubpf_diag_remedy(diag, "call the helper separately for each function");
 	return -EINVAL;
 }

@@ -28,8 +28,8 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
 }
 
 /*
- * For each kind of site, the index of the first word of each field, or UINT32_MAX if the site does not provide it. The
- * last element is the number of words.
+ * For each kind of site and each field, the index of the field's first word, or UINT32_MAX if places of this kind lack
+ * the field. The last element is the number of words.
  */
 static uint32_t words[GPUBPF_NSITES][sizeof(ctx_fields) / sizeof(ctx_fields[0]) + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;

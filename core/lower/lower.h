@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lowering: verified programs and their facts to a target's language. There are two implementations of one semantics:
- * LLVM IR (core/lower/llvm/llvm.c) for all targets except clc, and OpenCL C text (core/lower/opencl_c/opencl_c.c) for clc.
+ * Lowers verified programs, with their facts, to a target's language. There are two implementations with the same
+ * semantics. One emits LLVM IR, for all targets except clc (core/lower/llvm/llvm.c). The other emits OpenCL C text, for
+ * clc (core/lower/opencl_c/opencl_c.c).
  *
  * The output has one function for each site:
  *     s32 gpubpf_site_<index>(GPUBPF_PRIVATE const struct gpubpf_env *env)
- * that runs the site's programs in order, each with a fresh context and stack. It returns 1 if a program ended the
- * thread (helper 507), which also skips the remaining programs of the site.
+ * The function runs the site's programs in order, each with a fresh context and stack. It returns 1 if a program ended
+ * the thread (helper 507); then the site's remaining programs do not run.
  */
 #ifndef GPUBPF_CORE_LOWER_H
 #define GPUBPF_CORE_LOWER_H
 
 #include "core/wire/caps.h"
+#include "core/wire/image.h"
+#include "registers.h"
 #include "core/model/facts.h"
 #include "core/model/places.h"
 #include "core/model/prog.h"
 #include "maps/layout.h"
 
-/* one parameter of an application's kernel */
+/* kind of a parameter of an application's GPU kernel */
 enum gpubpf_param_kind {
-	GPUBPF_PARAM_INT,     /* integers, bool, enums: size bytes */
+	GPUBPF_PARAM_INT,     /* integer, bool or enum of `size` bytes */
 	GPUBPF_PARAM_FLOAT,   /* half, float, double */
-	GPUBPF_PARAM_POINTER, /* global or constant memory */
-	GPUBPF_PARAM_LOCAL,   /* __local pointer (shared memory of a launch-time size) */
+	GPUBPF_PARAM_POINTER, /* pointer to global or constant memory */
+	GPUBPF_PARAM_LOCAL,   /* __local pointer: shared memory whose size the launch sets */
 	GPUBPF_PARAM_BYTES,   /* struct, union, vector by value */
 	GPUBPF_PARAM_OPAQUE,  /* image, sampler, queue, pipe, event */
 };
@@ -30,128 +33,155 @@ enum gpubpf_param_kind {
 
 struct gpubpf_param {
 	char name[64];  /* name; "": unknown */
-	char type[128]; /* type as in the source; "": unknown */
+	char type[128]; /* type as in the source, or "" if unknown */
 	enum gpubpf_param_kind kind;
 	uint32_t size; /* bytes; 0 for OPAQUE */
 	uint32_t align;
-	uint32_t bytes_off; /* offset of its bytes in env->arg_bytes; UINT32_MAX: none */
+	/* offset of the parameter's bytes in env->arg_bytes, or UINT32_MAX if they are not available */
+	uint32_t bytes_off;
 };
 
 /*
- * The programs that run at all places of one kind in one kernel, or in one function that it calls directly or
- * indirectly. They are lowered once, as one function body. The job's insertions list the places at which that body is
- * inserted.
+ * The programs that run at all places of one kind in one GPU kernel, or in one function that the kernel calls directly
+ * or indirectly. The programs are lowered once, as one function body. The job's insertions list the places at which
+ * this body is inserted.
  */
 struct gpubpf_site_desc {
 	enum gpubpf_site site;
-	char kernel[256];   /* name as the runtime knows it */
-	char function[256]; /* for places in functions, the function's name in the image; else "" */
+	char kernel[256]; /* name of the GPU kernel in the runtime's API */
+	/* for places in a function that the kernel calls: the function's name in the image; else "" */
+	char function[256];
 	uint64_t kernel_id;
-	const struct gpubpf_param *params; /* the parameters of the kernel, or of the function */
+	const struct gpubpf_param *params; /* parameters of `function`, or of the kernel if that is "" */
 	uint32_t nparams;
-	const uint32_t *progs; /* indices in the unit, in the order in which they run */
+	const uint32_t *progs; /* indices of programs in the unit, in the order in which they run */
 	uint32_t nprogs;
-	bool may_end_thread; /* programs may end the thread here: the thread would then skip no barrier */
+	bool may_end_thread; /* programs may end the thread here, because the thread would miss no barrier */
 };
 
-/* A place in the kernel that the site names, at which the site's body is inserted. */
+/* A place of the GPU kernel at which a site's body is inserted. */
 struct gpubpf_insertion {
-	struct gpubpf_place place; /* its kind is the site's; its line and operands are ignored */
-	uint32_t site;             /* index in the job */
+	struct gpubpf_place place; /* its kind is the site's kind; its line and operands are not used */
+	uint32_t site;             /* index of the site in the job */
 };
 
 struct gpubpf_lower_job {
-	const struct gpubpf_unit *unit;          /* contains all programs that sites name; each is verified */
+	const struct gpubpf_unit *unit;          /* has all programs of the sites; each of them is verified */
 	const struct gpubpf_map_layout *layouts; /* [unit->nmaps] */
 	uint64_t layout_hash;
-	uint64_t granules;   /* arena offset of the table of granules (maps/layout.h); 0:
-						    * unknown at compile time, the arena's header has it */
-	uint64_t print_ring; /* arena offset of the print ring's layout; 0: there is no print
-						    * ring */
+	/*
+	 * arena offset of the table of granules (maps/layout.h); 0 if it is unknown at compile time, and probes read it
+	 * from the arena's header
+	 */
+	uint64_t granules;
+	uint64_t print_ring; /* arena offset of the print ring's layout, or 0 if there is no print ring */
 	struct gpubpf_map_layout print_layout;
 	const struct gpubpf_site_desc *sites;
 	uint32_t nsites;
-	const struct gpubpf_insertion *insertions; /* inject only: at most one per place */
+	const struct gpubpf_insertion *insertions; /* only for inject: the places, each at most once */
 	uint32_t ninsertions;
 	const struct gpubpf_device_caps *caps;
-	uint32_t registers; /* limit on the registers of a twin's thread; 0: unlimited */
+	uint32_t registers; /* largest number of registers of a twin's thread; 0: no limit */
 	/*
-	 * Arena offset, 8-byte aligned, of the struct gpubpf_run that a kernel gpubpf_run_<site> reads and writes. 0:
-	 * none, and r0 is dropped.
+	 * Arena offset, a multiple of 8, of the struct gpubpf_run that a kernel gpubpf_run_<site> reads and writes. 0:
+	 * there is no such struct, and r0 is dropped.
 	 */
 	uint64_t run_off;
-	bool run_in_maps; /* overrides run_off: program i uses a struct gpubpf_run in the
-						    * value of map i */
-	/* Conformance tool only. plain_mem: the programs were verified with opts.plain_mem; r1 is the
-	 * device address of MEM, arena + gpubpf_lower_run() + GPUBPF_RUN_MEM, and r2 its length, run.mem_size. */
+	bool run_in_maps; /* program i uses a struct gpubpf_run in the value of map i, and run_off is ignored */
+	/*
+	 * Conformance tool only: the programs were verified with opts.plain_mem. r1 is the device address of MEM, arena
+	 * + gpubpf_lower_run() + GPUBPF_RUN_MEM, and r2 is the length of MEM, run.mem_size.
+	 */
 	bool plain_mem;
 	/*
-	 * Conformance tool only, implies plain_mem: there are no facts. r10 of frame f is the device address arena +
-	 * gpubpf_lower_run() + GPUBPF_RUN_STACK + 512 * (f + 1). Every access must lie within the live frames or within
-	 * MEM, else the run ends with run.status set. Unknown helpers, too deep calls, and more than run.budget taken
-	 * branches and calls end it too.
+	 * Conformance tool only, implies plain_mem: the programs have no facts. r10 of frame f is the device address
+	 * arena + gpubpf_lower_run() + GPUBPF_RUN_STACK + 512 * (f + 1). Every access must lie within the live stack
+	 * frames or within MEM. Otherwise the run ends and sets run.status. The run also ends at an unknown helper, at
+	 * calls that nest too deep, and after more than run.budget taken branches and calls.
 	 */
 	bool checked;
+	struct gpubpf_code_cache *cache; /* code of earlier jobs (code_cache.h); NULL: no cache */
+	struct gpubpf_dump *dump;        /* receives the code after one pass (dump.h), or NULL */
 };
 
-/* The struct below is read and written by gpubpf_run_<site>, at job->run_off. Only one lane should run the kernel. */
+/*
+ * How a run of gpubpf_run_<site> ended (run.status). The kernel reads and writes the struct gpubpf_run at job->run_off,
+ * so only one lane should run it.
+ */
 enum gpubpf_run_status {
 	GPUBPF_RUN_OK,
-	GPUBPF_RUN_ACCESS,     /* run.address of run.pc is out of bounds */
-	GPUBPF_RUN_MISALIGNED, /* run.address, of an atomic, is misaligned */
+	GPUBPF_RUN_ACCESS,     /* instruction run.pc accesses run.address, which is out of bounds */
+	GPUBPF_RUN_MISALIGNED, /* run.address is the misaligned address of an atomic */
 	GPUBPF_RUN_HELPER,     /* run.address is the number of a helper that this program cannot call */
 	GPUBPF_RUN_DEPTH,      /* calls nest too deep */
 	GPUBPF_RUN_BUDGET,     /* the run exceeded its budget */
-	GPUBPF_RUN_END,        /* control passed the program's end */
+	GPUBPF_RUN_END,        /* the next instruction is after the program's end */
 };
 
 struct gpubpf_run {
 	uint64_t r0;       /* out: r0 of the site's last program */
-	uint64_t status;   /* out, checked: enum gpubpf_run_status */
-	uint64_t pc;       /* out, checked: instruction that failed */
-	uint64_t address;  /* out, checked: see enum gpubpf_run_status */
-	uint64_t mem_size; /* in: bytes of MEM */
-	uint64_t budget;   /* in, checked: maximum taken branches and calls */
+	uint64_t status;   /* out, checked mode: enum gpubpf_run_status */
+	uint64_t pc;       /* out, checked mode: instruction that failed */
+	uint64_t address;  /* out, checked mode: described at enum gpubpf_run_status */
+	uint64_t mem_size; /* in: number of bytes of MEM */
+	uint64_t budget;   /* in, checked mode: largest number of taken branches and calls */
 	uint64_t pad[2];
 };
 
-#define GPUBPF_RUN_STACK 64  /* offset after the struct: GPUBPF_MAX_FRAMES frames, then MEM */
+#define GPUBPF_RUN_STACK 64  /* offset of GPUBPF_MAX_FRAMES stack frames after the struct; MEM follows them */
 #define GPUBPF_RUN_MEM (GPUBPF_RUN_STACK + GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE)
 
 struct gpubpf_target_opts {
-	int opt_level;      /* 0 to 3; default 2 */
-	bool kernels;       /* adds kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
-	bool one_kernel;    /* instead adds one kernel, run by one lane, that runs any site: gpubpf_run(arena,
-				  * launch, pid_tgid, uint32_t site) */
-	bool inlined;       /* each site becomes a function gpubpf_inline_<site>() without parameters, which
-				  * reads its environment from a location that the target defines; for injectors that
-				  * insert text */
-	bool keeps_sums;    /* inlined only: programs at single instructions accumulate write-only counters in
-				  * registers of the place's function (low_accumulate()) */
-	bool combines_adds; /* PTX: lanes of a warp share adds to adjacent words (low_defer_add()) */
-	bool text;          /* if the output is binary, emits its readable form (prog dump) */
-	bool validate;      /* checks the output by struct gpubpf_target's validate */
-	const char *cpu;    /* processor, such as "sm_90" or "gfx90a"; NULL: from the capabilities */
-	const void *probes; /* inject for sass: the assembler's output for what emit returned for the same job;
-				  * else NULL */
+	int opt_level; /* 0 to 3; default 2 */
+	bool kernels;  /* adds a kernel gpubpf_run_<site>(arena, launch, pid_tgid) for each site */
+	/*
+	 * adds one kernel gpubpf_run(arena, launch, pid_tgid, uint32_t site) instead; one lane runs any of the sites
+	 * with it
+	 */
+	bool one_kernel;
+	/*
+	 * For injectors that insert text: each site becomes a function gpubpf_inline_<site>() without parameters. It
+	 * reads its environment from a location that the target defines.
+	 */
+	bool inlined;
+	/*
+	 * only if inlined: programs at single instructions accumulate write-only counters in registers of the function
+	 * around them (low_accumulate())
+	 */
+	bool keeps_sums;
+	/* only if inlined: receives the registers that the injector must declare; may be NULL */
+	struct gpubpf_site_registers *registers;
+	bool combines_adds; /* for PTX targets: the lanes of a warp share adds to adjacent words (low_defer_add()) */
+	bool text;          /* if the output is binary, emits its readable form instead (prog dump) */
+	bool validate;      /* checks the output with `validate` of struct gpubpf_target */
+	const char *cpu;    /* processor, such as "sm_90" or "gfx90a"; NULL: the device's */
+	/* inject for sass: the assembler's output for the PTX that emit returned for the same job; else NULL */
+	const void *probes;
 	size_t probes_size;
-	const uint8_t *alike; /* inject: SHA-256 of the inputs of the job's probes, by which other kernels can
-				  * share the result (core/worker/alike.h); NULL: not computed */
+	const char *after;        /* pass or stage after which *dump receives the code; NULL: none */
+	struct gpubpf_blob *dump; /* malloc'd code; it may be set even if the job fails */
+	/*
+	 * inject: SHA-256 of the inputs of the job's probes; jobs with the same digest can share the probes
+	 * (core/worker/alike.h). NULL: not computed.
+	 */
+	const uint8_t *alike;
 };
 
-/* Code for an element of a map of maps serves all elements with the same prototype, but no other map. */
+/*
+ * Code for an element of a map of maps works for all elements with the same prototype. It does not work for other maps.
+ */
 #define GPUBPF_MIXED_ELEMENTS "helper %s gets an element of a map of maps on one path and another map on another: " \
 	"call it separately on each path"
 
-/* Returns the arena offset of the struct gpubpf_run of that program of the unit; 0: none. */
+/* Returns the arena offset of the struct gpubpf_run of program `prog` of the unit, or 0 if there is none. */
 static inline uint64_t gpubpf_lower_run(const struct gpubpf_lower_job *job, uint32_t prog)
 {
 	return job->run_in_maps ? job->layouts[prog].data : job->run_off;
 }
 
 /*
- * Updates with large values of whole words copy them from device memory (GPUBPF_LAYOUT_BY_ADDRESS), so that lanes need no
- * private copy. Small values are better in registers.
+ * An update copies a map value of more bytes than this directly from device memory (GPUBPF_LAYOUT_BY_ADDRESS), so that
+ * lanes need no private copy. The value's size must be a multiple of 8. Smaller values are faster in registers.
  */
 #define GPUBPF_DIRECT_MIN_BYTES 64 /* bytes */
 
@@ -167,7 +197,10 @@ static inline bool gpubpf_is_direct(const struct gpubpf_helper *helper, const st
 	       !(a->spaces & ~(GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD));
 }
 
-/* May the host access this memory while kernels run? Then compilers must not merge or remove accesses. */
+/*
+ * Returns true if the host may access this memory while GPU kernels run. Compilers must then not merge or remove
+ * accesses.
+ */
 static inline bool gpubpf_lower_is_live(const struct gpubpf_lower_job *job, const struct gpubpf_access *access)
 {
 	bool live = false;

@@ -6,8 +6,8 @@
 #include "maps/impl.h"
 
 /*
- * May the program's adds be delayed? A program that fences must not delay its earlier adds. A program that ends threads
- * does not reach the function's exits.
+ * Returns true if the program's adds to the map may be delayed. A program with a fence must not delay its earlier adds.
+ * A program that ends threads does not reach the function's exits, where delayed adds are done.
  */
 static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 {
@@ -24,7 +24,7 @@ static bool may_delay_adds(const struct gpubpf_prog *prog, uint32_t map)
 	return true;
 }
 
-/* Considers only programs of sites of the job; others have no facts in this process. */
+/* Considers only the programs of the job's sites, because other programs have no facts in this process. */
 uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 {
 	const struct gpubpf_unit *unit = job->unit;
@@ -39,11 +39,14 @@ uint32_t lower_counter_values(const struct gpubpf_lower_job *job, uint32_t map)
 	return m->max_entries;
 }
 
-/* Does the helper's result depend on when it is called, or can others observe the call? */
+/* Returns true if the helper's result depends on the time of the call, or if others can observe the call. */
 static bool depends_on_time(const struct gpubpf_helper *helper)
 {
-	bool copies = false; /* the helper copies a requested number of bytes of the application's memory, which may
-			      * change; facts about an allocation do not */
+	/*
+	 * the helper copies bytes of the application's memory, which may change; facts about an allocation do not
+	 * change
+	 */
+	bool copies = false;
 
 	if (helper->class != GPUBPF_CLASS_ENV && helper->class != GPUBPF_CLASS_MAP)
 		return true;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A buffer for text, which grows. It records an allocation failure in `failed`, which the caller checks once, at the
- * end.
- */
+/* A text buffer that grows. If an allocation fails, `failed` is set; the caller checks it once, at the end. */
 #ifndef GPUBPF_LOWER_TEXT_H
 #define GPUBPF_LOWER_TEXT_H
 

@@ -66,15 +66,17 @@ void gpubpf_diag_remedy(struct gpubpf_diag *diag, const char *remedy, ...)
 
 int gpubpf_diag_format(const struct gpubpf_diag *diag, char *buf, size_t size)
 {
-	char at[64] = "", line[512] = "";
+	char at[64] = "", line[512] = "", rule[256] = "";
 
 	if (diag->pc != GPUBPF_NOPC)
 		snprintf(at, sizeof(at), "instruction %u: ", diag->pc);
 	if (diag->line)
 		snprintf(line, sizeof(line), "\n  at %s:%u: %s", diag->file, diag->line, diag->source);
-	return snprintf(buf, size, "%s%s%s%s%s%s%s\n  rule: %s\n  try: %s", diag->where, diag->where[0] ? ": " : "", at,
-			diag->what, line, diag->state[0] ? "\n  state: " : "", diag->state, errors[diag->code].rule,
-			diag->remedy);
+	if (diag->code != GPUBPF_E_SYSTEM) /* no rule for system calls: the text of the system's error explains more */
+		snprintf(rule, sizeof(rule), "\n  rule: %s", errors[diag->code].rule);
+	return snprintf(buf, size, "%s%s%s%s%s%s%s%s%s%s", diag->where, diag->where[0] ? ": " : "", at, diag->what,
+			line, diag->state[0] ? "\n  state: " : "", diag->state, rule,
+			diag->remedy[0] ? "\n  try: " : "", diag->remedy);
 }
 
 int gpubpf_diag_brief(const struct gpubpf_diag *diag, char *buf, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes and prints instructions. The encoding follows RFC 9669, whose sections the comments cite. */
+/* Decodes and prints instructions. The encoding follows RFC 9669; section numbers in comments refer to it. */
 #include "insn.h"
 
 #include <stdio.h>
@@ -10,12 +10,11 @@
 enum { CLASS_LD, CLASS_LDX, CLASS_ST, CLASS_STX, CLASS_ALU, CLASS_JMP, CLASS_JMP32, CLASS_ALU64 };
 enum { MODE_IMM = 0x00, MODE_MEM = 0x60, MODE_MEMSX = 0x80, MODE_ATOMIC = 0xc0 };
 
-enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 }; /* immediates of atomics: Linux 6.15, not in RFC 9669 */
+/* immediates of atomic instructions of Linux 6.15, which RFC 9669 does not have */
+enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 };
 
 #define SRC_REG 0x08
-#define CALL_REGISTER 0x8d /* BPF_JMP | BPF_CALL | BPF_X: call through a register. clang emits it, no standard
-			    * defines it */
-#define MAY_GOTO 0xe5      /* opcode of may_goto, an instruction of the Linux kernel only */
+#define CALL_REGISTER 0x8d /* call through a register (BPF_CALL | BPF_X), which clang emits but no standard defines */
 
 static const struct {
 	uint16_t code;
@@ -53,8 +52,8 @@ static int decode_target(struct decoder *d, size_t pc, int64_t delta, uint32_t *
 	int64_t to = (int64_t)pc + 1 + delta;
 
 	if (to < 0 || to >= (int64_t)d->n)
-		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc, "jumps to instruction %lld, the program has %zu",
-				       (long long)to, d->n);
+		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc,
+				       "jumps to instruction %lld, but the program has %zu", (long long)to, d->n);
 	*target = to;
 	return 0;
 }
@@ -71,9 +70,9 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	insn->reg = raw->code & SRC_REG;
 	if (code == 0xd0) {
 		if (raw->off || (wide && insn->reg) || raw->regs >> 4)
-			return bad(d, pc, "byte swaps have no source register and no offset");
+			return bad(d, pc, "a byte swap must not have a source register or an offset");
 		if (raw->imm != 16 && raw->imm != 32 && raw->imm != 64)
-			return bad(d, pc, "byte swaps are of 16, 32 or 64 bits");
+			return bad(d, pc, "a byte swap must have 16, 32 or 64 bits");
 		insn->op = GPUBPF_END;
 		insn->width = raw->imm / 8;
 		insn->ext = wide ? 's' : insn->reg ? 'b' : 'l';
@@ -89,7 +88,7 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	else if (raw->off)
 		return bad(d, pc, "the offset must be zero");
 	if (code == 0x80 && (insn->reg || raw->imm))
-		return bad(d, pc, "negation has no source");
+		return bad(d, pc, "a negation must not have a source");
 	for (int op = 0; op < GPUBPF_NALU; op++) {
 		if (alu_ops[op].code != code)
 			continue;
@@ -115,9 +114,11 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		;
 	switch (insn->op) {
 	case GPUBPF_NJMP:
-		if (raw->code == MAY_GOTO)
-			return refuse(d, GPUBPF_E_MAY_GOTO, pc, "may_goto, which does not exist on a GPU");
 		return bad(d, pc, "unknown jump");
+	case GPUBPF_MAY_GOTO: /* BPF_JCOND of uapi/linux/bpf.h */
+		if (raw->regs || insn->reg || narrow || raw->imm)
+			return bad(d, pc, "unknown jump");
+		break;
 	case GPUBPF_JA:
 		if (raw->regs || insn->reg || (narrow ? raw->off : raw->imm) != 0)
 			return bad(d, pc, "reserved fields of goto must be zero");
@@ -125,9 +126,9 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		return decode_target(d, pc, narrow ? raw->imm : raw->off, &insn->target);
 	case GPUBPF_CALL:
 		if (raw->code == CALL_REGISTER)
-			return refuse(d, GPUBPF_E_CALL_REGISTER, pc, "a call through a register (callx)");
+			return refuse(d, GPUBPF_E_CALL_REGISTER, pc, "calls a function through a register (callx)");
 		if (!narrow && src == 2)
-			return refuse(d, GPUBPF_E_KFUNC, pc, "calls of kernel functions do not exist on a GPU");
+			return refuse(d, GPUBPF_E_KFUNC, pc, "calls a kernel function that has no name here");
 		if (narrow || insn->reg || raw->off || (raw->regs & 0xf) || src > 1)
 			return bad(d, pc, "reserved fields of call must be zero");
 		insn->kind = src == 1 ? GPUBPF_INSN_CALL_LOCAL : GPUBPF_INSN_CALL;
@@ -144,7 +145,9 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return decode_target(d, pc, raw->off, &insn->target);
 }
 
-/* Decodes RFC 9669 section 5.3, and the atomic opcodes that are loads and stores (load-acquire, store-release). */
+/*
+ * Decodes atomic instructions (section 5.3), including load-acquire and store-release, which become a LOAD and a STORE.
+ */
 static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	if (insn->imm == LOAD_ACQUIRE || insn->imm == STORE_RELEASE) {
@@ -154,7 +157,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		return 0;
 	}
 	if (insn->width != 4 && insn->width != 8)
-		return bad(d, pc, "atomics are of 4 or 8 bytes");
+		return bad(d, pc, "an atomic must have 4 or 8 bytes");
 	insn->kind = GPUBPF_INSN_ATOMIC;
 	insn->reg = true;
 	for (int op = 0; op < GPUBPF_NATOMIC; op++)
@@ -165,7 +168,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return bad(d, pc, "unknown atomic operation");
 }
 
-/* Decodes RFC 9669 section 5 except 5.4. */
+/* Decodes RFC 9669 section 5 except section 5.4. */
 static int decode_memory(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
 	static const uint8_t widths[] = { 4, 2, 1, 8 };
@@ -193,7 +196,7 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	int src = raw->regs >> 4;
 
 	if (pc + 1 >= d->n || hi->code || hi->regs || hi->off)
-		return bad(d, pc, "a 64-bit immediate needs a second half that is zero except for imm");
+		return bad(d, pc, "the second half of a 64-bit immediate is missing, or is not zero except for imm");
 	if (raw->off)
 		return bad(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_IMM64;
@@ -205,12 +208,13 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		insn->imm64 = (uint32_t)raw->imm | (uint64_t)(uint32_t)hi->imm << 32;
 		return 0;
 	case GPUBPF_IMM_MAP:
-		return hi->imm ? bad(d, pc, "a map has no offset") : 0;
+		return hi->imm ? bad(d, pc, "a load of a map pointer must not have an offset") : 0;
 	case GPUBPF_IMM_MAP_VALUE:
 		insn->imm64 = (uint32_t)hi->imm;
 		return 0;
 	case GPUBPF_IMM_FUNC:
-		return hi->imm ? bad(d, pc, "a function has no offset") : decode_target(d, pc, raw->imm, &insn->target);
+		return hi->imm ? bad(d, pc, "a load of a function address must not have an offset") :
+				 decode_target(d, pc, raw->imm, &insn->target);
 	}
 	return bad(d, pc, "unknown kind of 64-bit immediate");
 }
@@ -249,7 +253,8 @@ int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubp
 
 	if (!n || n > GPUBPF_MAX_INSNS)
 		return gpubpf_diag_set(diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC,
-				       "a program has 1 to %d instructions, this one %zu", GPUBPF_MAX_INSNS, n);
+				       "a program must have 1 to %d instructions; this program has %zu",
+				       GPUBPF_MAX_INSNS, n);
 	for (size_t pc = 0; pc < n; pc += out[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1) {
 		err = decode_one(&d, pc);
 		if (err < 0)
@@ -344,6 +349,8 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 	case GPUBPF_INSN_JUMP:
 		return snprintf(buf, size, "goto pc%+d", (int)(insn->target - pc - 1));
 	case GPUBPF_INSN_JCOND:
+		if (insn->op == GPUBPF_MAY_GOTO)
+			return snprintf(buf, size, "may_goto pc%+d", (int)(insn->target - pc - 1));
 		return snprintf(buf, size, "if %c%u %s %s goto pc%+d", insn->width == 4 ? 'w' : 'r', insn->dst,
 				jmp_ops[insn->op].mnemonic, src, (int)(insn->target - pc - 1));
 	case GPUBPF_INSN_CALL:

@@ -21,13 +21,13 @@ bool gpubpf_param_is_signed(const struct gpubpf_param *param)
 	return false;
 }
 
-/* Writes the parameters' names: "its parameters are a, b, n". */
+/* Writes the parameters' names, as in "its parameters are a, b, n". */
 static void list(const struct gpubpf_param *params, uint32_t n, char *buf, size_t size)
 {
 	const char *before = "its parameters are ";
 	size_t at = 0;
 
-	snprintf(buf, size, n ? "names of its parameters are not known; use their numbers" : "it has no parameters");
+	snprintf(buf, size, n ? "the names of its parameters are not known; use their numbers" : "it has no parameters");
 	for (uint32_t i = 0; i < n && at < size; i++) {
 		if (!params[i].name[0])
 			continue;
@@ -50,8 +50,8 @@ int gpubpf_param_find(const struct gpubpf_param *params, uint32_t n, const char 
 	} else if (p->kind == GPUBPF_PARAM_BYTES || p->kind == GPUBPF_PARAM_OPAQUE || !p->size) {
 		snprintf(why, size, "its parameter %.40s (%.40s) is not a number", name, p->type);
 	} else if (p - params >= GPUBPF_CTX_ARGS) {
-		snprintf(why, size, "its parameter %.40s is after the first %u, which probes can read", name,
-			 GPUBPF_CTX_ARGS);
+		snprintf(why, size, "its parameter %.40s is not one of the first %u parameters, which probes can read",
+			 name, GPUBPF_CTX_ARGS);
 	} else {
 		int64_t bits = p->size < 8 ? 8 * (int64_t)p->size : 64;
 

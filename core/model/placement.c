@@ -23,11 +23,11 @@ const char *gpubpf_placement_conflict(const struct gpubpf_map *map, uint32_t use
 	if (map->type->flags & GPUBPF_MAP_RING)
 		return "the agent copies a ring's records from the device while kernels run";
 	if (map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS))
-		return "the maps or programs in it are in the device's memory";
+		return "its elements are maps or programs in the device's memory";
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS)
 		return "the agent records allocations in the arena";
 	if (use & GPUBPF_USE_ELEMENT)
-		return "it may be an element of a map of maps, whose elements need one placement";
+		return "it may be an element of a map of maps, whose elements must all be in the same kind of memory";
 	return NULL;
 }
 

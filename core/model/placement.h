@@ -7,12 +7,12 @@
 
 struct gpubpf_map;
 
-/* map_flags holds the number of the placement + 1 from this bit on, as in GPUBPF_F_PINNED (gpubpf/placement.h) */
+/* lowest bit of the field in map_flags that holds the placement's number + 1 (gpubpf/placement.h) */
 #define GPUBPF_PLACE_SHIFT 28
 
 /*
- * May a map that programs use in these ways (set of enum gpubpf_map_use) be outside the device's memory? NULL: yes;
- * else the reason why not.
+ * Returns the reason why a map must be in the device's memory, or NULL if it may be elsewhere. `use` is a set of enum
+ * gpubpf_map_use.
  */
 const char *gpubpf_placement_conflict(const struct gpubpf_map *map, uint32_t use);
 /* Returns the default placement of a map on a device with these capabilities. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "nearest.h"
+#include "text/nearest.h"
 
 #define ARG GPUBPF_GIVES_ARG
 #define RESULT GPUBPF_GIVES_RESULT
@@ -35,7 +35,7 @@ static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 };
 
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) \
-	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h repeats it");
+	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h must list the same places");
 #include "places.def"
 
 static const char *const operands[GPUBPF_NOPERANDS] = {
@@ -120,7 +120,10 @@ bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern)
 	return at;
 }
 
-/* Can a glob match a name of this kind? The name of a line ends with a colon and a number, other names do not. */
+/*
+ * Returns true if a pattern can match a name of this kind. The name of a line ends with a colon and a number; other
+ * names do not.
+ */
 bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern)
 {
 	const char *colon = strrchr(pattern, ':');

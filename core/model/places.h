@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places, core/model/places.def as data: the points in a kernel's code at which programs can run. A place's kind is the enum
- * gpubpf_site of the programs that run there.
+ * core/model/places.def as data: the places, which are the points in a GPU kernel's code at which BPF programs can run.
+ * A place's kind is the enum gpubpf_site of the programs that run there.
  */
 #ifndef GPUBPF_CORE_PLACES_H
 #define GPUBPF_CORE_PLACES_H
@@ -12,7 +12,7 @@
 
 #include "gpubpf/ctx.h"
 
-/* the operands as bits, GPUBPF_GIVES_ARG and so on */
+/* operands of places.def as bits: GPUBPF_GIVES_ARG and so on */
 enum {
 #define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_OPERAND_##NAME,
 #include "places.def"
@@ -21,9 +21,9 @@ enum {
 enum gpubpf_gives {
 #define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_GIVES_##NAME = 1 << GPUBPF_OPERAND_##NAME,
 #include "places.def"
-	GPUBPF_GIVES_NOTHING = 1 << 30, /* an unavailable place: gpubpf refuses programs for it */
+	GPUBPF_GIVES_NOTHING = 1 << 30, /* a kind of place that does not exist; gpubpf refuses programs for it */
 };
-_Static_assert(GPUBPF_NOPERANDS < 30, "GPUBPF_GIVES_NOTHING is none of them");
+_Static_assert(GPUBPF_NOPERANDS < 30, "GPUBPF_GIVES_NOTHING must not be the bit of an operand");
 
 enum {
 	GPUBPF_NSITES = 1
@@ -36,18 +36,18 @@ enum gpubpf_names {
 	GPUBPF_NAMES_NONE,
 	GPUBPF_NAMES_KERNEL,
 	GPUBPF_NAMES_FUNCTION,
-	GPUBPF_NAMES_OPCODE, /* names of this kind and of the next two belong to single places, not to kernels */
+	GPUBPF_NAMES_OPCODE, /* names of this and the next two kinds belong to single places, not to kernels */
 	GPUBPF_NAMES_MARK,
 	GPUBPF_NAMES_LINE,
 };
 
-/* sets of spaces of memory; texture and surface memory has no addresses */
+/* sets of memory spaces; texture and surface memory has no addresses */
 #define GPUBPF_IN(space) (1u << GPUBPF_##space)
 #define GPUBPF_IN_TEXTURE (1u << 5)
 #define GPUBPF_IN_ANY (GPUBPF_IN(GLOBAL) | GPUBPF_IN(SHARED) | GPUBPF_IN(LOCAL) | GPUBPF_IN(CONSTANT))
 #define GPUBPF_IN_ALL (GPUBPF_IN_ANY | GPUBPF_IN_TEXTURE)
 
-/* sets of kinds of access */
+/* sets of kinds of access (enum gpubpf_mem_access) */
 #define GPUBPF_DOES(access) (1u << GPUBPF_##access)
 #define GPUBPF_DOES_ANY UINT32_MAX
 
@@ -55,63 +55,66 @@ enum gpubpf_when { GPUBPF_WHEN_BEFORE, GPUBPF_WHEN_AFTER };
 
 struct gpubpf_place_kind {
 	const char *name;        /* "entry" */
-	enum gpubpf_where where; /* where in a kernel such places are */
-	enum gpubpf_names names; /* the kind of name that a program's pattern is matched with */
-	uint32_t operands;       /* the operands that it provides: set of enum gpubpf_gives */
+	enum gpubpf_where where; /* where in a kernel places of this kind are */
+	enum gpubpf_names names; /* the kind of name that a program's pattern must match */
+	uint32_t operands;       /* the operands that places of this kind provide: set of enum gpubpf_gives */
 	const char *meaning;
-	uint32_t spaces;       /* for a memory access, the address spaces: a set of GPUBPF_IN; else 0 */
-	uint32_t accesses;     /* for a memory access, the kinds of access: a set of GPUBPF_DOES; else 0 */
+	uint32_t spaces;       /* for a memory access: its memory spaces, a set of GPUBPF_IN; else 0 */
+	uint32_t accesses;     /* for a memory access: its kinds of access, a set of GPUBPF_DOES; else 0 */
 	enum gpubpf_when when; /* whether the program runs before or after the instruction */
 };
 
 /* One place in a kernel's code. */
 struct gpubpf_place {
 	enum gpubpf_site kind;
-	const char *function; /* the called function that contains the place; "": the kernel itself */
-	uint32_t id;          /* index among the places of its kind in that kernel or function, from 0 in code
-				    * order; constant for an image */
-	uint32_t line;        /* source line; 0: the image does not have it */
-	const char *name;     /* opcode, mark or FILE:LINE, at most 255 bytes; "" for kinds of places without
-				    * names */
-	uint32_t operands;    /* enum gpubpf_gives */
-	uint32_t free;        /* machine code: registers per thread that the kernel does not use at this place,
-				    * so a probe may use them at no cost. Else 0 */
+	const char *function; /* name of the called function that contains the place; "": the kernel itself */
+	/* index among the places of this kind in the kernel or function, from 0 in code order; constant for an image */
+	uint32_t id;
+	uint32_t line;     /* source line; 0 if the image has no line information */
+	const char *name;  /* opcode, mark or FILE:LINE, at most 255 bytes; "" for kinds of places without names */
+	uint32_t operands; /* enum gpubpf_gives */
+	/*
+	 * for machine code: number of registers per thread that the kernel does not use at this place. A probe may use
+	 * them at no cost.
+	 */
+	uint32_t free;
 };
 
 /*
- * Returns a place of this kind with its kind's operands. Its `function` is NULL: the code of the kernel or function
- * that lists it.
+ * Returns a place of this kind with the kind's operands. Its `function` is NULL, which means the kernel or function
+ * that lists the place.
  */
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line);
 
 /*
- * gpubpf_place_has_name(): do places of this kind have names, which only the code contains? gpubpf_place_matches():
- * does the pattern (core/wire/match.h) match this place's name? The pattern may omit the folders of a file's path.
+ * gpubpf_place_has_name() returns true if places of this kind have names, such as an opcode or FILE:LINE. These names
+ * come from the GPU kernel's code. The function gpubpf_place_matches() returns true if the pattern (core/wire/match.h)
+ * matches the place's name. For a line, the pattern may omit the folders of the file's path.
  */
 bool gpubpf_place_has_name(enum gpubpf_site kind);
-/* Can the pattern match any name of that kind? The name of a line ends with a number. */
+/* Returns true if the pattern can match a name of that kind. The name of a line ends with a number. */
 bool gpubpf_place_can_match(enum gpubpf_site kind, const char *pattern);
 bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern);
-#define GPUBPF_PLACE_NAME 256 /* size of a buffer for a name, with its NUL */
-/* Formats FILE:LINE as the name of a line; if the path is too long, writes only its end. */
+#define GPUBPF_PLACE_NAME 256 /* size of a buffer for a name, including the terminating zero */
+/* Writes FILE:LINE as the name of a line. If the path is too long, writes only its end. */
 void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t size);
 
-/* Returns the row of a site below GPUBPF_NSITES. The row of GPUBPF_SITE_NONE has the name "-". */
+/* Returns the row of a kind of place below GPUBPF_NSITES. The row of GPUBPF_SITE_NONE has the name "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
 /*
- * Corrects a misspelled place in a probe's name. For gpu/enter/scale, gpu:enter:scale or enter/scale it writes
- * gpu/entry/scale. False if no place is similar; buf is then unchanged.
+ * Corrects a misspelled place in a probe's name. For example, gpu/enter/scale, gpu:enter:scale and enter/scale become
+ * gpu/entry/scale. Returns false if no place is similar; buf is then unchanged.
  */
 bool gpubpf_place_suggest(const char *name, char *buf, size_t size);
-/* Returns the name of operand i, below GPUBPF_NOPERANDS: a member of the context. */
+/* Returns the name of operand i, which is below GPUBPF_NOPERANDS. The name is a member of the context. */
 const char *gpubpf_operand_name(uint32_t i);
-/* Returns the index of the operand that contains a field of the context: MEM for "mem.addr". */
+/* Returns the index of the operand that contains a field of the context, for example MEM for "mem.addr". */
 uint32_t gpubpf_operand_of(const char *field);
 
-/* Returns the set of places, as GPUBPF_SITE_BIT, whose row has that `where`. */
+/* Returns the kinds of places with this `where`, as a set of GPUBPF_SITE_BIT. */
 uint32_t gpubpf_places_of(enum gpubpf_where where);
 
-/* sets of places that a target supports */
+/* sets of kinds of places */
 #define GPUBPF_SITE_BIT(site) (1u << GPUBPF_SITE_##site)
 
 #endif

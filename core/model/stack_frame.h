@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in the values of a STACK_TRACE. */
+/* The frames in the values of a STACK_TRACE map. */
 #ifndef GPUBPF_STACK_FRAME_H
 #define GPUBPF_STACK_FRAME_H
 
 #include <stdint.h>
 
-#define GPUBPF_STACK_BUILD_ID 32u  /* BPF_F_STACK_BUILD_ID of a map: frames as below instead of addresses */
+#define GPUBPF_STACK_BUILD_ID 32u  /* map flag BPF_F_STACK_BUILD_ID: values have frames as below instead of addresses */
 
-/* the values of struct bpf_stack_build_id's status */
+/* values of `status` in struct bpf_stack_build_id */
 enum { GPUBPF_FRAME_NONE, GPUBPF_FRAME_VALID, GPUBPF_FRAME_ADDRESS };
 struct gpubpf_stack_frame {
 	int32_t status;
-	uint8_t build_id[20]; /* a shorter build id is padded with zeros */
-	uint64_t offset;      /* offset in the file; with GPUBPF_FRAME_ADDRESS, the address */
+	uint8_t build_id[20]; /* build id; a shorter build id is padded with zeros */
+	uint64_t offset;      /* offset in the file, or the address if the status is GPUBPF_FRAME_ADDRESS */
 };
 
 /* Returns the size of a frame in bytes, by the map's flags. */

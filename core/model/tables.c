@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the .def tables into data. */
 #include <stdio.h>
+#include <string.h>
 
 #include "facts.h"
 #include "prog.h"
@@ -25,7 +26,7 @@ static const struct gpubpf_helper helpers[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-_Static_assert(GPUBPF_OPS <= 32, "operations are bits of a word");
+_Static_assert(GPUBPF_OPS <= 32, "an operation must fit into a 32-bit set");
 
 const struct gpubpf_op_row *gpubpf_op_row(enum gpubpf_op op)
 {
@@ -54,6 +55,25 @@ const struct gpubpf_helper *gpubpf_helper_find(uint32_t id)
 {
 	for (size_t i = 0; i < COUNT(helpers); i++)
 		if (helpers[i].id == id)
+			return &helpers[i];
+	return NULL;
+}
+
+static const bool is_kfunc[] = {
+#define LIBBPF false
+#define KFUNC true
+#define HERE(type, name, parameters) false
+#define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) declared,
+#include "gpubpf/helpers.def"
+#undef LIBBPF
+#undef KFUNC
+#undef HERE
+};
+
+const struct gpubpf_helper *gpubpf_kfunc_find(const char *name)
+{
+	for (size_t i = 0; !strncmp(name, "bpf_", 4) && i < COUNT(helpers); i++)
+		if (is_kfunc[i] && !strcmp(helpers[i].name, name + 4))
 			return &helpers[i];
 	return NULL;
 }

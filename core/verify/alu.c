@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks arithmetic (RFC 9669 4.1). range.c computes numbers; pointers follow the rules of the kernel's
- * Documentation/bpf/verifier.rst, "Register value tracking".
+ * Checks arithmetic (RFC 9669 4.1). range.c computes with numbers. Arithmetic on pointers follows the rules of the
+ * Linux kernel's Documentation/bpf/verifier.rst, "Register value tracking".
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,12 @@
 const char *type_name(const struct reg *r)
 {
 	static const char *const names[] = {
-		[R_UNINIT] = "nothing",    [R_SCALAR] = "a number", [R_CTX] = "the context", [R_MAP] = "a map",
-		[R_VALUE] = "a map value", [R_STACK] = "the stack", [R_RECORD] = "a record", [R_KEY] = "a map key",
-		[R_MEM] = "the memory",    [R_FUNC] = "a function",
+		[R_UNINIT] = "nothing",           [R_SCALAR] = "a number",
+		[R_CTX] = "the context",          [R_MAP] = "a map",
+		[R_VALUE] = "a map value",        [R_STACK] = "the stack",
+		[R_RECORD] = "a record",          [R_KEY] = "a map key",
+		[R_MEM] = "the memory",           [R_FUNC] = "a function",
+		[R_INT] = "an iterator's number", [R_ITER] = "an iterator",
 	};
 
 	return names[r->type];
@@ -24,8 +27,11 @@ const char *type_name(const struct reg *r)
 static int refuse_unset(struct verifier *v, unsigned int r)
 {
 	if (cur_regs(v)[r].ref)
-		return refuse(v, GPUBPF_E_RELEASED, "r%u points into a record that was submitted or discarded before", r);
-	return refuse(v, GPUBPF_E_UNINIT_REG, "r%u is read before it was written", r);
+		return refuse(v, GPUBPF_E_RELEASED,
+			      "reads r%u, which points into a record that was submitted or discarded, or to the number of "
+			      "an iterator that was destroyed",
+			      r);
+	return refuse(v, GPUBPF_E_UNINIT_REG, "reads r%u before it is written", r);
 }
 
 int read_reg(struct verifier *v, unsigned int r)
@@ -41,18 +47,16 @@ int write_reg(struct verifier *v, unsigned int r)
 }
 
 /*
- * Refuses an operation by which a program learns an address as a number. The kernel allows it only to privileged
- * programs.
+ * Refuses an operation by which a program could learn an address as a number. The Linux kernel allows such an operation
+ * only to privileged programs.
  */
 int leak(struct verifier *v, enum gpubpf_error code, const char *what, ...)
 {
 	char text[256];
 	va_list ap;
 
-	if (v->opts.allow_ptr_leaks) {
-		v->facts->leaks_ptr = true;
+	if (v->opts.allow_ptr_leaks)
 		return 0;
-	}
 	va_start(ap, what);
 	vsnprintf(text, sizeof(text), what, ap);
 	va_end(ap);
@@ -68,8 +72,9 @@ static void unlink_scalar(struct reg *r)
 }
 
 /*
- * Gives copies of a number one id, so that a branch on one narrows all. The kernel drops the link of a copy plus a
- * constant when that is copied (assign_scalar_id_before_mov() of kernel/bpf/verifier.c).
+ * Gives a number an id before it is copied. All copies have this id, so a branch on one copy narrows all of them. For
+ * verdicts on Linux kernel programs, a copy plus a constant loses its id when it is copied
+ * (assign_scalar_id_before_mov() of kernel/bpf/verifier.c).
  */
 void link_scalars(struct verifier *v, struct reg *r)
 {
@@ -82,8 +87,8 @@ void link_scalars(struct verifier *v, struct reg *r)
 }
 
 /*
- * A copy to which a constant is added stays linked. For a 4-byte add this requires that the sum loses no bit (RFC 9669
- * 4.1: it is zero-extended). Then the other copies equal the sum minus the constant, zero-extended.
+ * Returns true if a copy stays linked when a constant is added to it. For a 4-byte add, the sum must not lose a bit
+ * (RFC 9669 4.1: it is zero-extended). Then the other copies equal the sum minus the constant, zero-extended.
  */
 static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, const struct reg *src, int32_t *off)
 {
@@ -100,8 +105,8 @@ static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, cons
 }
 
 /*
- * Applies the kernel's rule for sign extension from a narrow width. The kernel retains the range only if all upper bits
- * are equal in it, and drops all known bits.
+ * Applies the Linux kernel's rule for sign extension from a narrow width. The Linux kernel keeps the range only if all
+ * numbers in it have equal upper bits, and drops all known bits.
  */
 static void kernel_sext(struct scalar *s, unsigned int from, const struct bounds *w)
 {
@@ -129,8 +134,8 @@ void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, 
 }
 
 /*
- * Does a move of the low bits preserve the number? The removed bits must be zeros or copies of the sign. The kernel
- * looks at the unsigned range and so accepts only zeros.
+ * Returns true if a move of only the low bits preserves the number. The removed bits must be zeros or copies of the
+ * sign bit. The Linux kernel examines only the unsigned range, so it accepts only zeros.
  */
 static bool preserves_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
 {
@@ -177,22 +182,24 @@ static int do_mov(struct verifier *v, const struct gpubpf_insn *insn)
 static int check_sane(struct verifier *v, const struct reg *p, const struct scalar *s, bool is_offset)
 {
 	if (scalar_is_const(s) && (s->w64.smin >= MAX_OFFSET || s->w64.smin <= -MAX_OFFSET))
-		return refuse(v, GPUBPF_E_PTR_ARITH, "adds %lld to a pointer to %s; offsets stay below 2^29",
+		return refuse(v, GPUBPF_E_PTR_ARITH, "adds %lld to a pointer to %s; offsets must be below 2^29",
 			      (long long)s->w64.smin, type_name(p));
 	if (p->off >= MAX_OFFSET || p->off <= -MAX_OFFSET)
-		return refuse(v, GPUBPF_E_PTR_ARITH, "a pointer to %s has offset %d; offsets stay below 2^29",
+		return refuse(v, GPUBPF_E_PTR_ARITH, "a pointer to %s has offset %d; offsets must be below 2^29",
 			      type_name(p), p->off);
 	if (s->w64.smin == INT64_MIN)
-		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s %s has no lower bound",
-			      type_name(p), is_offset ? "that is added" : "after the addition");
+		return refuse(v, GPUBPF_E_PTR_ARITH,
+			      is_offset ? "the offset added to a pointer to %s has no lower bound" :
+					  "the offset of a pointer to %s has no lower bound after the addition",
+			      type_name(p));
 	if (s->w64.smin >= MAX_OFFSET || s->w64.smin <= -MAX_OFFSET)
 		return refuse(v, GPUBPF_E_PTR_ARITH,
-			      "the offset of a pointer to %s begins at %lld; offsets stay below 2^29", type_name(p),
+			      "the offset of a pointer to %s begins at %lld; offsets must be below 2^29", type_name(p),
 			      (long long)s->w64.smin);
 	return 0;
 }
 
-/* dst = ptr + off or ptr - off */
+/* Computes dst = ptr + off or ptr - off. */
 static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *ptr,
 		     const struct reg *off)
 {
@@ -216,7 +223,8 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	if (err < 0)
 		return err;
 	if (v->opts.any_ctx && off->linked && (off->off >= MAX_OFFSET || off->off <= -MAX_OFFSET))
-		return refuse(v, GPUBPF_E_PTR_ARITH, "adds a number that was made by adding %d", off->off);
+		return refuse(v, GPUBPF_E_PTR_ARITH,
+			      "adds to a pointer the sum of a number and %d, which is out of range", off->off);
 	mark_reg(v, off);
 	if (scalar_is_const(&off->s))
 		p.off += insn->op == GPUBPF_ADD ? known : -known;
@@ -230,8 +238,9 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 }
 
 /*
- * clang emits | for `array[i & 7]` on the stack. An | that touches no set bit of the address is an addition. Frames lie
- * at multiples of 8 in every target (core/model/facts.h). The kernel refuses this operation.
+ * Returns true if an | is an addition, because it touches no set bit of the address. clang emits such an | for `array[i
+ * & 7]` on the stack. Frames lie at multiples of 8 in every target (core/model/facts.h). The Linux kernel refuses this
+ * operation.
  */
 static bool or_adds(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *ptr,
 		    const struct reg *number)
@@ -271,8 +280,8 @@ static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct re
 }
 
 /*
- * Does the kernel treat the result as unknown: a quotient, a remainder, or a shift by an unknown count? Verdicts on
- * kernel programs do the same.
+ * Returns true if the Linux kernel treats the result as unknown: a quotient, a remainder, or a shift by an unknown
+ * count. Verdicts on Linux kernel programs do the same.
  */
 static bool kernel_unknown(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *src)
 {
@@ -316,13 +325,14 @@ static void scalar_op(struct verifier *v, const struct gpubpf_insn *insn, struct
 }
 
 /*
- * Forks the walk at & or | of a constant and a mask made of one bit (s>>= 63, or 0 - (x & 1), which compilers emit for
- * a select). The values -1 and 0 are walked separately, so that both results stay known (maybe_fork_scalars() of
- * kernel/bpf/verifier.c).
+ * Forks the walk at an & or | of a constant and a number that is -1 or 0. Compilers emit such a mask for a select, as
+ * s>>= 63 or 0 - (x & 1). The values -1 and 0 are walked separately, so that both results stay known
+ * (maybe_fork_scalars() of kernel/bpf/verifier.c).
  *
- * A fork is a branch: paths merge after it. It relies on no number. Each side relies on the mask, whose mark both sides
- * keep. Forking stops after 1 / FORK_PART of the walk's limit. Otherwise a program that computes a checksum would be
- * walked for every value of it.
+ * Paths merge after a fork, as after a branch. The fork itself relies on no number. On each path, -1 or 0 keeps the
+ * precision mark of the mask, so a path that relies on this number also relies on the mask. Forking stops after 1 /
+ * FORK_PART of the walk's limit. Otherwise a program that computes a checksum would be walked for every value of the
+ * checksum.
  */
 static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
 {
@@ -382,7 +392,7 @@ int do_alu(struct verifier *v, const struct gpubpf_insn *insn)
 	if (insn->op == GPUBPF_END) {
 		if (v->opts.any_ctx && dst->s.w64.umin >> (insn->width * 4) >> (insn->width * 4) !=
 					       dst->s.w64.umax >> (insn->width * 4) >> (insn->width * 4))
-			bounds_full(&dst->s.w32, 32); /* the kernel truncates the 64-bit range only */
+			bounds_full(&dst->s.w32, 32); /* the Linux kernel truncates only the 64-bit range */
 		scalar_byteswap(&dst->s, insn->width, insn->ext);
 		unlink_scalar(dst);
 		return 0;

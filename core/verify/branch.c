@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks conditional jumps (RFC 9669 4.3): decides which successors are possible, and narrows the compared numbers in
- * each.
+ * Checks conditional jumps (RFC 9669 4.3): decides which successors are possible, and narrows the compared numbers on
+ * the path to each successor.
  */
 #include "verify.h"
 
@@ -11,8 +11,9 @@ struct sync {
 };
 
 /*
- * Updates r, which differs by a constant from the number that a comparison narrowed. For 4-byte sums, no linked number
- * has more than 32 bits, and the difference wraps as the sum did. A 4-byte sum implies nothing about an 8-byte sum.
+ * Updates r, which differs by a constant from a number that a comparison narrowed. Among numbers linked by 4-byte sums,
+ * none has more than 32 bits, and the difference wraps like the sum did. A 4-byte sum implies nothing about an 8-byte
+ * sum.
  */
 static void sync_one(struct verifier *v, struct reg *r, void *arg)
 {
@@ -45,8 +46,8 @@ static void sync_linked(struct verifier *v, struct state *st, struct reg *r)
 }
 
 /*
- * Narrows a number that is compared with itself. The kernel treats it as any comparison: if a range becomes empty, it
- * discards the range and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
+ * Narrows a number that is compared with itself. The Linux kernel treats this like any other comparison. If a range
+ * becomes empty, it discards the range and keeps the known bits (reg_bounds_sanity_check() of kernel/bpf/verifier.c).
  */
 static void narrow_equal(const struct gpubpf_insn *insn, bool holds, struct scalar *s)
 {
@@ -59,7 +60,7 @@ static void narrow_equal(const struct gpubpf_insn *insn, bool holds, struct scal
 	bounds_full(&s->w32, 32);
 }
 
-/* Narrows the compared numbers on one edge: `holds` if the comparison is true there. */
+/* Narrows the compared numbers in a state, assuming that the comparison is true (`holds`) or false. */
 static void narrow_edge(struct verifier *v, struct state *st, const struct gpubpf_insn *insn, bool holds)
 {
 	struct reg *regs = st->frame[st->nframes - 1]->regs, *a = &regs[insn->dst], imm, *b = &imm;
@@ -123,7 +124,10 @@ static void narrow_null(struct verifier *v, struct state *st, const struct reg *
 		ref_drop(st, ref);
 }
 
-/* Queues the jump's target as *other and continues with the next instruction, since both successors are possible. */
+/*
+ * Queues a copy of the state for the jump's target, since both successors are possible. The result *other is the copy;
+ * the walk continues with the next instruction.
+ */
 static int fork_paths(struct verifier *v, const struct gpubpf_insn *insn, struct state **other)
 {
 	*other = state_copy(v, v->cur);
@@ -150,7 +154,7 @@ static int branch_null(struct verifier *v, const struct gpubpf_insn *insn)
 
 static int branch_scalar(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *a, const struct reg *b)
 {
-	/* the kernel decides a comparison of bits (BPF_JSET) only if one side is known */
+	/* the Linux kernel decides a test of bits (BPF_JSET) only if one operand is known */
 	bool known = insn->width == 4 ? scalar_is_const32(&a->s) || scalar_is_const32(&b->s) :
 					scalar_is_const(&a->s) || scalar_is_const(&b->s);
 	bool unsure = v->opts.any_ctx && insn->op == GPUBPF_JSET && !known;
@@ -178,7 +182,7 @@ static bool same_object(const struct reg *a, const struct reg *b)
 	return (a->type == R_STACK && a->frame == b->frame) || (a->type == R_RECORD && a->ref == b->ref);
 }
 
-/* Compares two pointers into one object by their offsets. */
+/* Compares the offsets of two pointers into the same object. */
 static int branch_offsets(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *a, const struct reg *b)
 {
 	struct scalar x, y;
@@ -208,7 +212,8 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	if (insn->width == 8 && !insn->reg && !insn->imm && equality && reg_is_ptr(a)) {
 		if (a->or_null)
 			return branch_null(v, insn);
-		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx) /* the kernel walks both successors */
+		/* the Linux kernel walks both successors */
+		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx)
 			return take_edge(v, insn, insn->op == GPUBPF_JNE);
 	}
 	if (insn->width == 8 && !v->opts.any_ctx && same_object(a, b))
@@ -220,13 +225,15 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	return 0;
 }
 
-/* Walks a conditional jump. Sets v->pc to the successor that is walked now. */
+/* Walks a conditional jump. Sets v->pc to the successor that is walked first; the other one is queued. */
 int do_jcond(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	const struct reg *a = &cur_regs(v)[insn->dst], *b;
 	struct reg imm;
 	int err;
 
+	if (insn->op == GPUBPF_MAY_GOTO)
+		return do_may_goto(v, insn);
 	if ((err = read_reg(v, insn->dst)) < 0 || (insn->reg && (err = read_reg(v, insn->src)) < 0))
 		return err;
 	reg_const(&imm, (uint64_t)(int64_t)insn->imm);

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks helper calls: arguments against the rows of include/gpubpf/helpers.def, as the kernel checks its own helpers
- * (Documentation/bpf/verifier.rst).
+ * Checks helper calls: compares the arguments with the rows of include/gpubpf/helpers.def, like the Linux kernel checks
+ * its helpers (Documentation/bpf/verifier.rst).
  */
 #include <string.h>
 
-#include "core/model/print_spec.h"
 #include "core/model/stack_frame.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
-#define FORMAT_MAX 128 /* maximum bytes of a format that the verifier parses */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
 	const struct gpubpf_helper *h;
 	const struct gpubpf_map *map;
 	int map_index;
-	struct reg *ref;    /* the register with the record that the call releases */
-	uint64_t alloc;     /* size of the record that the call reserves */
-	uint64_t out_bytes; /* maximum of the size argument */
-	uint32_t callback;  /* pc of the callback; 0 for helpers without one */
+	struct reg *ref;    /* register with the record that the call releases */
+	uint64_t alloc;     /* size in bytes of the record that the call reserves */
+	uint64_t out_bytes; /* maximum of the size argument, in bytes */
+	uint32_t callback;  /* pc of the callback, or 0 */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
@@ -41,7 +39,7 @@ static uint8_t region_align(const struct reg *p)
 	return align;
 }
 
-/* Argument i points to memory of min to max bytes. */
+/* Checks that argument i points to accessible memory. The helper accesses `min` to `max` bytes. */
 static int check_memory(struct verifier *v, const struct call *c, int i, uint64_t min, uint64_t max, bool write)
 {
 	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
@@ -63,6 +61,7 @@ static int check_memory(struct verifier *v, const struct call *c, int i, uint64_
 	case R_VALUE:
 	case R_RECORD:
 	case R_KEY:
+	case R_INT:
 	case R_MEM:
 		err = check_region(v, &p, 0, max, write, c->h->name, &a);
 		if (err >= 0 && p.type == R_VALUE && p.map >= 0)
@@ -98,82 +97,6 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 	return check_memory(v, c, i, b->umin, b->umax, write);
 }
 
-static int refuse_format(struct verifier *v, const char *what, int size, const char *text)
-{
-	gpubpf_diag_remedy(v->diag,
-			   "use %%d %%i %%u %%x %%X %%c %%s %%p, with l or ll, and %%f %%e %%g; at most %d values",
-			   GPUBPF_PRINT_ARGS);
-	return refuse(v, GPUBPF_E_HELPER_ARG, "%s: '%.*s'", what, size, text);
-}
-
-/* Copies the text of a constant format; false: it is not known. */
-static bool format_text(struct verifier *v, int i, char text[FORMAT_MAX])
-{
-	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i], *n = p + 1;
-	const struct gpubpf_map *map = p->type == R_VALUE ? reg_map(v, p) : NULL;
-	int64_t lo, hi;
-
-	memset(text, 0, FORMAT_MAX);
-	if (v->opts.any_ctx || !map || !map->rdonly || !map->init || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi ||
-	    !scalar_is_const(&n->s) || n->s.var.value >= FORMAT_MAX)
-		return false;
-	memcpy(text, (const char *)map->init + lo, n->s.var.value);
-	return true;
-}
-
-static int check_format(struct verifier *v, int i)
-{
-	char text[FORMAT_MAX];
-	int used = 0;
-
-	if (!format_text(v, i, text))
-		return 0;
-	for (const char *at = text; (at = strchr(at, '%'));) {
-		const char *begin = at;
-		struct gpubpf_print_spec spec = gpubpf_print_spec(&at);
-
-		used += spec.conv && spec.conv != '%';
-		if (!spec.conv)
-			return refuse_format(v, "uses an unknown conversion", (int)(at - begin) + !!*at, begin);
-		if (used > GPUBPF_PRINT_ARGS)
-			return refuse_format(v, "uses more conversions than a format may have", FORMAT_MAX, text);
-	}
-	return 0;
-}
-
-/* Does the format print this value with %s? */
-static bool prints_text(struct verifier *v, int value)
-{
-	char text[FORMAT_MAX];
-	const char *at = text;
-
-	if (!format_text(v, 0, text))
-		return false;
-	while ((at = strchr(at, '%'))) {
-		struct gpubpf_print_spec spec = gpubpf_print_spec(&at);
-
-		if (spec.conv && spec.conv != '%' && !value--)
-			return spec.conv == 's';
-	}
-	return false;
-}
-
-/* Checks a text that lies in a map. The host reads it there, so the words of the value must be contiguous. */
-static int check_text(struct verifier *v, const struct call *c, int i)
-{
-	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
-	struct gpubpf_access a = { .align = 1, .map = GPUBPF_NO_MAP };
-	int err;
-
-	if (p.or_null)
-		return refuse(v, GPUBPF_E_NULL_DEREF, "passes a pointer to %s that may be NULL as argument %d of %s",
-			      type_name(&p), i + 1, c->h->name);
-	err = check_region(v, &p, 0, 1, false, c->h->name, &a);
-	if (err >= 0 && p.map >= 0)
-		v->facts->map_use[p.map] |= GPUBPF_USE_READ;
-	return err;
-}
-
 static int check_map(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -198,8 +121,8 @@ static int check_number(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
-	if (r->type == R_VALUE && c->h->arg[0] == GPUBPF_ARG_FMT && prints_text(v, i - 2))
-		return check_text(v, c, i);
+	if (r->type == R_VALUE && c->h->arg[0] == GPUBPF_ARG_FMT && format_prints_text(v, i - 2))
+		return format_check_text(v, r, i, c->h);
 	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
 		gpubpf_diag_remedy(v->diag,
 				   "print numbers, and text of constants and maps by %%s of a constant format; other text "
@@ -223,7 +146,7 @@ static int check_const(struct verifier *v, const struct call *c, int i, uint64_t
 	return 0;
 }
 
-/* Adds the helper's own maximum cost to the cost of the call. */
+/* Adds the cost of the helper to the cost of the path. Argument i determines that cost. */
 static int check_cost(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -270,15 +193,15 @@ static int check_record(struct verifier *v, struct call *c, int i)
 	};
 
 	if (r->type != R_RECORD || r->or_null || r->off || !scalar_is_zero(&r->s) || !r->ref)
-		return bad_arg(v, c, i, "what bpf_ringbuf_reserve returned, checked for NULL");
+		return bad_arg(v, c, i, "the pointer from bpf_ringbuf_reserve, checked for NULL");
 	c->ref = r;
 	facts_arg(v, i, &a);
 	return 0;
 }
 
 /*
- * A string must end inside its memory. In read-only data its bytes are known; on the stack a byte must be known to be
- * 0.
+ * Checks that a string ends inside its memory. In read-only data, all bytes are known. On the stack, one byte must be
+ * known to be 0.
  */
 static int check_string(struct verifier *v, const struct call *c, int i)
 {
@@ -288,7 +211,7 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 	int64_t lo, hi;
 
 	if (p->or_null || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi)
-		return bad_arg(v, c, i, "a string at a known place");
+		return bad_arg(v, c, i, "a string at a constant address");
 	if (p->type == R_VALUE && map->rdonly && map->init && lo >= 0 && lo < (int64_t)map->value_size) {
 		const char *s = (const char *)map->init + lo;
 		size_t len = strnlen(s, map->value_size - (size_t)lo);
@@ -306,8 +229,8 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 }
 
 /*
- * Checks a parameter's name. It must be a known constant, since the session looks it up in each probed kernel before
- * launch. It may name any parameter.
+ * Checks the name of a kernel parameter. It must be a known constant, because the session looks it up in each probed
+ * kernel before launch. The name may be that of any parameter.
  */
 static int check_name(struct verifier *v, const struct call *c, int i)
 {
@@ -366,9 +289,13 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 		return check_memory(v, c, i, c->map->value_size, c->map->value_size, true);
 	case GPUBPF_ARG_FMT:
 		err = check_sized(v, c, i, false);
-		return err < 0 ? err : check_format(v, i);
+		return err < 0 ? err : format_check(v, c->h);
 	case GPUBPF_ARG_MEM_RD:
-		return check_sized(v, c, i, false);
+		if (c->h->arg[0] == GPUBPF_ARG_FMT && (err = format_check_texts(v, c->h)) < 0)
+			return err;
+		err = check_sized(v, c, i, false);
+		v->reads_texts = false;
+		return err;
 	case GPUBPF_ARG_MEM_WR:
 		return check_sized(v, c, i, true);
 	case GPUBPF_ARG_SIZE:
@@ -381,7 +308,11 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 		return check_name(v, c, i);
 	case GPUBPF_ARG_U64_OUT:
 		return check_memory(v, c, i, 8, 8, true);
+	case GPUBPF_ARG_ITER_NEW:
+	case GPUBPF_ARG_ITER:
+		return iter_check_arg(v, c->h, i);
 	case GPUBPF_ARG_CTX:
+	case GPUBPF_ARG_CTX_COOKIE:
 	case GPUBPF_ARG_CTX_OR_NULL:
 		return check_ctx(v, c, i);
 	case GPUBPF_ARG_RECORD:
@@ -394,42 +325,45 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	return 0;
 }
 
-/* Refuses a helper that does not exist on a GPU, and names an alternative if there is one. */
+/* Refuses a helper that does not exist on a GPU, and states an alternative if there is one. */
 static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper *h)
 {
-	static const struct {
-		uint32_t first, last;
-		const char *remedy;
-	} instead[] = {
-		{ 177, 177, "print three numbers at most with each bpf_printk()" },
-	};
-	int err = refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
-			 h ? " " : "", h ? h->name : "");
+	char why[200];
 
-	for (size_t i = 0; i < sizeof(instead) / sizeof(instead[0]); i++)
-		if ((uint32_t)insn->imm >= instead[i].first && (uint32_t)insn->imm <= instead[i].last)
-			gpubpf_diag_remedy(v->diag, "%s", instead[i].remedy);
-	return err;
+	if (!v->opts.any_ctx && gpubpf_linux_advice((uint32_t)insn->imm, NULL, why, sizeof(why)))
+		gpubpf_diag_remedy(v->diag, "%s", why);
+	return refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
+		      h ? " " : "", h ? h->name : "");
+}
+
+/* Returns true for the helpers of the data buffer, which only direct runs have (core/wire/direct.h). */
+static bool is_of_run(const struct gpubpf_helper *h)
+{
+	return h->op == GPUBPF_OP_DATA;
 }
 
 static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper **h)
 {
 	if (insn->imm == GPUBPF_CORE_POISON)
 		return refuse(v, GPUBPF_E_NO_FIELD,
-			      "uses a field or type that the context does not have: its CO-RE "
-			      "relocation found nothing");
+			      "uses a field or type that the context does not have: its CO-RE relocation found nothing");
 	*h = gpubpf_helper_find((uint32_t)insn->imm);
 	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) || (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
 	if ((*h)->class == GPUBPF_CLASS_TAIL && !v->opts.allow_kernel_helpers)
 		return refuse(v, GPUBPF_E_BAD_HELPER,
-			      "calls helper %d %s, but the programs that it may tail-call are unknown: they must be in "
+			      "calls helper %d %s, but the programs that it may call are unknown: they must be in "
 			      "its object",
 			      insn->imm, (*h)->name);
 	if ((*h)->op == GPUBPF_OP_TAIL_CALL && v->cur->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "makes a tail call while it holds a reserved record");
+	if (is_of_run(*h) && !v->prog->is_run && v->prog->site != GPUBPF_SITE_NONE) {
+		gpubpf_diag_remedy(v->diag, "put the program into a section gpu/run/NAME, and run it with gpubpf prog run");
+		return refuse(v, GPUBPF_E_BAD_HELPER,
+			      "calls %s, but only a program that gpubpf prog run runs has a data buffer", (*h)->name);
+	}
 	if ((*h)->class == GPUBPF_CLASS_ENDS && !v->opts.allow_exit_thread)
-		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
+		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) at a place that does not allow it",
 			      insn->imm);
 	if ((*h)->class == GPUBPF_CLASS_ENDS && v->cur->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "ends the thread while it holds a reserved record");
@@ -437,8 +371,8 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 }
 
 /*
- * Checks helper 27 (get_stackid). The session walks the launch's stack before the launch, so all calls must request the
- * same frames.
+ * Checks a call of helper 27 (get_stackid). The session walks the host's stack before each launch, so all calls must
+ * request the same frames.
  */
 static int check_stack_id(struct verifier *v, const struct call *c)
 {
@@ -454,7 +388,7 @@ static int check_stack_id(struct verifier *v, const struct call *c)
 		gpubpf_diag_remedy(v->diag,
 				   "skip the same number of frames in all calls, and use maps with one value size");
 		return refuse(v, GPUBPF_E_HELPER_ARG,
-			      "requests stacks of %u frames without the first %u here, and a different form in another call",
+			      "requests stacks of %u frames and skips %u frames here, but another call requests other frames",
 			      depth, skip);
 	}
 	f->stack_ids = true;
@@ -470,15 +404,15 @@ static void note_call(struct verifier *v, const struct call *c)
 
 	if (c->map)
 		f->map_use[c->map_index] |= use;
-	if (c->map && use & GPUBPF_USE_OUTPUT) /* ringbuf_reserve sets alloc, ringbuf_output sets out_bytes; the
-					        * other one is 0 */
+	/* ringbuf_reserve sets alloc, ringbuf_output sets out_bytes; the other member is 0 */
+	if (c->map && use & GPUBPF_USE_OUTPUT)
 		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
 	if (c->h->class == GPUBPF_CLASS_PRINT)
 		v->cur->tally.cost.prints++;
 	facts_helper(f, c->h);
 }
 
-/* Does the look-up always find an element? It does in an array at a constant index that is in range. */
+/* Returns true if the look-up always finds an element: it is in an array, at a constant index inside the array. */
 static bool is_certain_hit(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
@@ -489,7 +423,7 @@ static bool is_certain_hit(struct verifier *v, const struct call *c)
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 
-/* Records a constant index outside of the array, with which the call always fails. */
+/* Records a constant index outside of the array. A call with this index always fails. */
 static void note_outside(struct verifier *v, const struct call *c)
 {
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
@@ -503,6 +437,21 @@ static void note_outside(struct verifier *v, const struct call *c)
 	}
 }
 
+/* Sets r0 to memory of the call's constant size, or NULL. */
+static int set_memory(struct verifier *v, const struct call *c, struct reg *r0)
+{
+	if (!c->alloc || c->alloc >= MAX_OFFSET)
+		return refuse(v, GPUBPF_E_HELPER_ARG, "requests %llu bytes of %s; the size must be 1 to %d bytes",
+			      (unsigned long long)c->alloc, c->h->name, MAX_OFFSET - 1);
+	reg_const(r0, 0);
+	r0->type = R_MEM;
+	r0->map = GPUBPF_NO_MAP;
+	r0->size = (uint32_t)c->alloc;
+	r0->or_null = true;
+	r0->id = new_id(v);
+	return 0;
+}
+
 static int set_return(struct verifier *v, const struct call *c, bool there)
 {
 	struct reg *r0 = &cur_regs(v)[GPUBPF_R0];
@@ -514,8 +463,11 @@ static int set_return(struct verifier *v, const struct call *c, bool there)
 	case GPUBPF_RET_INT:
 		reg_unknown(r0);
 		return 0;
+	case GPUBPF_RET_MEM_OR_NULL:
+		return set_memory(v, c, r0);
 	case GPUBPF_RET_MAP_VALUE_OR_NULL:
 	case GPUBPF_RET_RECORD_OR_NULL:
+	case GPUBPF_RET_NUMBER_OR_NULL: /* iter_call() */
 		break;
 	}
 	reg_const(r0, 0);
@@ -526,7 +478,9 @@ static int set_return(struct verifier *v, const struct call *c, bool there)
 	if (r0->type != R_RECORD)
 		return 0;
 	if (c->alloc >= MAX_OFFSET)
-		return refuse(v, GPUBPF_E_HELPER_ARG, "reserves a record of %llu bytes", (unsigned long long)c->alloc);
+		return refuse(v, GPUBPF_E_HELPER_ARG,
+			      "reserves a record of %llu bytes; a record must have less than %d bytes",
+			      (unsigned long long)c->alloc, MAX_OFFSET);
 	r0->size = (uint32_t)c->alloc;
 	return ref_acquire(v, &r0->ref);
 }
@@ -548,7 +502,12 @@ int do_call(struct verifier *v, const struct gpubpf_insn *insn)
 	err = c.h->op == GPUBPF_OP_STACK_ID && !v->opts.any_ctx ? check_stack_id(v, &c) : 0;
 	if (err < 0)
 		return err;
+	err = format_check_written(v, c.h);
+	if (err < 0)
+		return err;
 	note_call(v, &c);
+	if (c.h->arg[0] == GPUBPF_ARG_ITER_NEW || c.h->arg[0] == GPUBPF_ARG_ITER)
+		return iter_call(v, c.h);
 	if (c.callback || c.h->arg[1] == GPUBPF_ARG_CALLBACK)
 		return callback_enter(v, c.h, c.map_index, c.callback);
 	there = c.map && is_certain_hit(v, &c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks sub-programs, callbacks, and returns. A sub-program is walked at each call with its caller's arguments.
+ * Walks sub-programs, callbacks, and returns. A sub-program is walked at each call, with the arguments of that call.
  *
- * A helper that calls back is walked as a loop. At each pass the walk forks: the helper returns, or it calls the
- * callback once more. A callback that returned 1 ends the loop. The walk stops when an earlier state covers the
- * caller's state after an iteration. So that this happens, numbers that change between iterations and that no check
- * relied on become unknown.
+ * A helper with a callback is walked as a loop. At each pass the walk forks: on one path the helper returns, on the
+ * other it calls the callback once more. A callback that returned 1 ends the loop. The walk also stops if an earlier
+ * state covers the caller's state after an iteration. To make this possible, numbers become unknown if they change
+ * between iterations and no check relied on them.
  */
 #include "verify.h"
 
@@ -26,8 +26,8 @@ int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* Sets r0 to the helper's result after its last iteration. */
-static void helper_returns(struct state *s)
+/* Sets the registers to their content after the helper has returned: r0 is unknown, r1 to r5 are unreadable. */
+static void helper_returns(struct verifier *v, struct state *s)
 {
 	struct frame *f = s->frame[s->nframes - 1];
 
@@ -35,9 +35,10 @@ static void helper_returns(struct state *s)
 		reg_uninit(&f->regs[r]);
 	reg_unknown(&f->regs[GPUBPF_R0]);
 	f->rounds = 0;
+	f->rounds_id = new_id(v);
 }
 
-/* Returns the row of the frame that holds the key which the current frame's helper 164 passes (core/model/facts.h). */
+/* Returns the index of the key frame for the current frame's call of helper 164 (core/model/facts.h). */
 static uint8_t key_frame(const struct verifier *v)
 {
 	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);
@@ -81,7 +82,7 @@ static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, c
 	f->regs[GPUBPF_R2] = caller->regs[GPUBPF_R3];
 }
 
-/* Returns the maximum number of callbacks: one for each element of the map, or the value of r1. */
+/* Returns the maximum number of callback calls: the number of elements of the map, or the value of r1. */
 static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	const struct bounds *n = &cur_regs(v)[GPUBPF_R1].s.w64;
@@ -95,8 +96,8 @@ static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, in
 }
 
 /*
- * Returns the number of iterations after which no other can follow. A map of the kernel may grow during an iteration; a
- * map of a GPU has a fixed number of elements.
+ * Returns the number of iterations after which no further iteration can follow. A map of the Linux kernel may grow
+ * during an iteration; a map of a GPU has a fixed number of elements.
  */
 static uint64_t max_completed_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
@@ -106,8 +107,8 @@ static uint64_t max_completed_rounds(struct verifier *v, const struct gpubpf_hel
 }
 
 /*
- * Does an instruction of the current function load the callback's address? The call depth, and so the number of frames,
- * is computed from the functions whose address each function loads.
+ * Returns true if an instruction of the current function loads the callback's address. The file cfg.c computes the call
+ * depth, and so the number of frames, from the addresses that each function loads.
  */
 static bool is_named_here(const struct verifier *v, uint32_t target)
 {
@@ -128,7 +129,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 
 	rounds_begin(v, max_rounds(v, h, map));
 	if (caller->rounds >= max_completed_rounds(v, h, map)) {
-		helper_returns(v->cur);
+		helper_returns(v, v->cur);
 		v->pc++;
 		return 0;
 	}
@@ -136,13 +137,15 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
 	if (!v->opts.any_ctx && !is_named_here(v, target))
 		return refuse(v, GPUBPF_E_CALL_DEPTH,
-			      "passes the function at %u as a callback, which it got from another function", target);
+			      "passes the function at %u as a callback, but received it from its caller; name the "
+			      "function in the call",
+			      target);
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		note_key(v, map);
 	done = state_copy(v, v->cur);
 	if (!done)
 		return -1;
-	helper_returns(done);
+	helper_returns(v, done);
 	if (push_branch(v, done, v->pc + 1) < 0)
 		return -1;
 	f = frame_push(v, v->cur, v->aux[target].func, v->pc);
@@ -171,23 +174,27 @@ static void widen_slot(struct verifier *v, struct stack_slot *now, const struct 
 		widen(v, &now->upper, &before->upper);
 }
 
-/* Makes numbers unknown that changed since the last iteration and that no check relied on. */
-static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
+void widen_state(struct verifier *v, struct state *now, const struct state *before)
 {
-	const struct checkpoint *c = now->parent;
-
-	while (c && (c->pc != pc || !c->state || c->state->nframes != now->nframes))
-		c = c->parent;
-	if (!c)
-		return;
-	for (uint32_t i = 0; i < now->nframes; i++) {
-		struct frame *f = now->frame[i], *old = c->state->frame[i];
+	for (uint32_t i = 0; i < now->nframes && i < before->nframes; i++) {
+		struct frame *f = now->frame[i], *old = before->frame[i];
 
 		for (int r = 0; r < GPUBPF_R10; r++)
 			widen(v, &f->regs[r], &old->regs[r]);
 		for (uint32_t k = 0; k < f->nslots && k < old->nslots; k++)
 			widen_slot(v, &f->slots[k], &old->slots[k]);
 	}
+}
+
+/* Widens the state after an iteration of the helper at pc. */
+static void widen_iteration(struct verifier *v, struct state *now, uint32_t pc)
+{
+	const struct checkpoint *c = now->parent;
+
+	while (c && (c->pc != pc || !c->state || c->state->nframes != now->nframes))
+		c = c->parent;
+	if (c)
+		widen_state(v, now, c->state);
 }
 
 static int callback_return(struct verifier *v)
@@ -208,27 +215,29 @@ static int callback_return(struct verifier *v)
 	round_end(v);
 	frame_pop(v, v->cur);
 	if (last) { /* the callback returned 1, so the helper returns */
-		helper_returns(v->cur);
+		helper_returns(v, v->cur);
 		v->pc = call + 1;
 		return 0;
 	}
 	cur_frame(v)->rounds++;
-	widen_state(v, v->cur, call);
+	widen_iteration(v, v->cur, call);
 	v->pc = call;
 	return 0;
 }
 
-/* Returns 1 if the program ended on this path. */
+/* Walks an exit: returns to the caller, or ends the program. Returns 1 if the program ended on this path. */
 int do_exit(struct verifier *v)
 {
 	struct frame *f = cur_frame(v);
 	struct reg r0 = f->regs[GPUBPF_R0];
 	int err;
 
+	if (has_iterator(f))
+		return refuse(v, GPUBPF_E_ITERATOR, "ends while an iterator on its stack is not destroyed");
 	if (v->cur->nframes > 1) {
 		if (f->called_back)
 			return callback_return(v);
-		if (r0.type == R_STACK)
+		if (r0.type == R_STACK || (r0.type == R_INT && r0.frame == v->cur->nframes - 1))
 			return refuse(v, GPUBPF_E_RETURN_VALUE, "a sub-program returns a pointer to the stack");
 		v->pc = f->callsite + 1;
 		frame_pop(v, v->cur);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds functions, checks that control flow stays inside them (RFC 9669 4.3) and that calls do not recurse,
+ * Does: finds functions, checks that control flow stays inside them (RFC 9669 4.3) and that calls do not recurse, and
  * computes live registers.
- * Before: decoded instructions.
- * After: all of aux except the members that the walk fills.
- * Requires: runs before the walk.
+ * Before: the instructions are decoded.
+ * After: all members of aux are set, except the members that the walk sets.
+ * Requires: the walk has not started.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool names_function(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_CALL_LOCAL || (insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_FUNC);
 }
 
-/* Returns the function that begins at pc, -1 if there is none. */
+/* Returns the index of the function that begins at pc, or -1. */
 int cfg_func_at(const struct verifier *v, uint32_t pc)
 {
 	uint32_t f = v->aux[pc].func;
@@ -89,7 +89,10 @@ static int check_jumps(struct verifier *v)
 	return 0;
 }
 
-/* Marks reachable instructions, starting at each function that a reached instruction calls or loads the address of. */
+/*
+ * Checks that all instructions are reachable. The search starts at the program's entry. It also enters each function
+ * that a reached instruction calls, or whose address a reached instruction loads.
+ */
 static int check_reachable(struct verifier *v)
 {
 	uint8_t *reached = calloc(v->n, 1);
@@ -124,8 +127,8 @@ static int check_reachable(struct verifier *v)
 }
 
 /*
- * Computes the height of the call tree below f, by depth-first search. Colour 1: f is on the current path; 2: f is
- * done.
+ * Computes the height of the call tree below function f by depth-first search. The member colour is 1 while f is on the
+ * current path, and 2 when f is finished.
  */
 static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
 {
@@ -163,8 +166,8 @@ static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
 }
 
 /*
- * Returns the stack bytes of the deepest chain, each frame rounded up to 16 as in the kernel. The recursion ends
- * because call_height() has refused recursive programs.
+ * Returns the stack size in bytes of the deepest call chain from f on, with each frame rounded up to 16 as in the Linux
+ * kernel. The recursion terminates because call_height() has refused recursive programs.
  */
 static uint32_t chain_stack(struct verifier *v, uint32_t f)
 {
@@ -210,7 +213,7 @@ static uint16_t arg_regs(const struct gpubpf_insn *insn)
 	return uses;
 }
 
-/* Returns the registers live before an instruction; `after` is the set live after it. */
+/* Returns the registers that are live before an instruction. `after` is the set of registers that are live after it. */
 static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 {
 	uint16_t dst = BIT(insn->dst), src = insn->reg ? BIT(insn->src) : 0;
@@ -222,8 +225,9 @@ static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 		return after | dst | src;
 	case GPUBPF_INSN_LOAD:
 		return (after & ~dst) | BIT(insn->src);
-	case GPUBPF_INSN_STORE:
 	case GPUBPF_INSN_JCOND:
+		return insn->op == GPUBPF_MAY_GOTO ? after : after | dst | src;
+	case GPUBPF_INSN_STORE:
 		return after | dst | src;
 	case GPUBPF_INSN_ATOMIC:
 		if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
@@ -242,7 +246,7 @@ static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 	}
 }
 
-/* Iterates backwards to the fixed point; live[pc] is the set before pc. */
+/* Computes aux[pc].live, the registers that are live before pc, by backward iteration to the fixed point. */
 void cfg_liveness(struct verifier *v)
 {
 	bool changed = true;
@@ -269,8 +273,8 @@ void cfg_liveness(struct verifier *v)
 }
 
 /*
- * Checks that the maps which instructions name exist, and that a map value's address lies in the only value of an
- * array.
+ * Checks that every map to which an instruction refers exists. If an instruction loads the address of a map value, the
+ * map must be an array of one value. The address must lie in this value.
  */
 static int check_maps(struct verifier *v)
 {
@@ -287,9 +291,10 @@ static int check_maps(struct verifier *v)
 		if (insn->op == GPUBPF_IMM_MAP)
 			continue;
 		if (map->max_entries != 1 || !(map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)))
-			return gpubpf_diag_set(v->diag, GPUBPF_E_BAD_MAP, pc,
-					       "takes the address of a value of map %s, which is no array of one",
-					       map->name);
+			return gpubpf_diag_set(
+				v->diag, GPUBPF_E_BAD_MAP, pc,
+				"takes the address of a value of map %s, which is possible only in an array of one element",
+				map->name);
 		if (insn->imm64 < 0 || insn->imm64 >= (int64_t)map->value_size || insn->imm64 >= MAX_OFFSET)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_MAP_BOUNDS, pc,
 					       "takes the address of byte %lld of a value of %u bytes",
@@ -298,19 +303,27 @@ static int check_maps(struct verifier *v)
 	return 0;
 }
 
-/* Marks helper calls that call back: paths merge there, once per iteration. */
-static void find_callers_back(struct verifier *v)
+/*
+ * Marks calls of helpers with callbacks, and instructions that advance a loop. Paths merge at such an instruction, once
+ * per iteration.
+ */
+static void find_iterations(struct verifier *v)
 {
 	for (uint32_t pc = 0; pc < v->n; pc++) {
-		const struct gpubpf_helper *h = NULL;
+		const struct gpubpf_helper *h = gpubpf_insn_helper(&v->insns[pc]);
+		struct insn_aux *aux = &v->aux[pc];
 
-		if (v->insns[pc].kind == GPUBPF_INSN_CALL)
-			h = gpubpf_helper_find((uint32_t)v->insns[pc].imm);
-		if (!h || h->arg[1] != GPUBPF_ARG_CALLBACK)
+		aux->calls_back = h && h->arg[1] == GPUBPF_ARG_CALLBACK;
+		aux->advances = (h && h->op == GPUBPF_OP_ITER_NEXT) ||
+				(v->insns[pc].kind == GPUBPF_INSN_JCOND && v->insns[pc].op == GPUBPF_MAY_GOTO);
+		if (!aux->calls_back && !aux->advances)
 			continue;
-		v->compare_all = v->aux[pc].calls_back = v->aux[pc].prune = true;
-		if (v->ncalling++ < MAX_CALLING)
-			v->aux[pc].calling = (uint8_t)v->ncalling;
+		v->compare_all = aux->prune = true;
+		if (v->ncalling < MAX_CALLING) {
+			v->calling[v->ncalling].pc = pc;
+			aux->calling = (uint8_t)(v->ncalling + 1);
+		}
+		v->ncalling++;
 	}
 }
 
@@ -329,6 +342,6 @@ int cfg_check(struct verifier *v)
 	err = check_maps(v);
 	if (err < 0)
 		return err;
-	find_callers_back(v);
+	find_iterations(v);
 	return call_height(v, 0, 0);
 }

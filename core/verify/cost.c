@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes worst cases. Checkpoints form a tree. Each stores the cost of the path from its parent, and the maximum over
- * all paths from it to the end. A path that stops at a covering state takes over that state's remaining cost.
+ * Computes worst-case costs. The checkpoints of all paths form a tree. Each checkpoint stores the cost of the path from
+ * its parent, and the maximum cost of all paths from it to the end. If a path stops because a stored state covers its
+ * state, it adds the stored state's remaining cost.
  *
- * A helper that calls back is walked until an iteration reaches no new state, not once per iteration. So the maximum
- * cost of one iteration is computed in the same way, from the helper's checkpoint to the callback's return. Paths count
- * their calls of the helper. At the end each call's cost is multiplied by its maximum number of iterations.
+ * A helper with a callback is not walked once per iteration, but until an iteration reaches no new state. So the
+ * maximum cost of one iteration is computed in the same way, from the helper's checkpoint to the callback's return.
+ * Each path counts its calls of such helpers. At the end, the cost of one iteration is multiplied by the maximum number
+ * of iterations of each call.
  */
 #include "verify.h"
 
@@ -47,8 +49,8 @@ void tally_jump(struct verifier *v, struct state *st, uint32_t pc)
 }
 
 /*
- * Ends the current path; `rest` is the cost from here to the end of the program. A checkpoint is complete when all its
- * paths are done; then its worst case propagates to its parent.
+ * Ends the current path. `rest` is the cost from here to the end of the program. When all paths from a checkpoint have
+ * ended, its worst case is known and propagates to its parent.
  */
 void path_done(struct verifier *v, const struct tally *rest)
 {
@@ -71,63 +73,125 @@ static uint64_t times(uint64_t a, uint64_t n)
 	return n && a > UINT64_MAX / n ? UINT64_MAX : a * n;
 }
 
-void rounds_begin(struct verifier *v, uint64_t most)
+static void rounds_begin_with(struct verifier *v, uint32_t number, uint64_t most)
 {
-	uint8_t number = v->aux[v->pc].calling;
-
-	if (!number || cur_frame(v)->rounds)
-		return;
 	v->cur->tally.calls[number - 1]++;
 	if (most > v->calling[number - 1].rounds)
 		v->calling[number - 1].rounds = most;
 }
 
-/*
- * Records the end of the iteration in frame `depth`, at cost `rest` after the last checkpoint. Propagates this cost up
- * to the checkpoint at which the iteration began.
- */
-static void propagate_round(struct verifier *v, uint32_t depth, const struct tally *rest)
+void rounds_begin(struct verifier *v, uint64_t most)
 {
-	uint32_t call = v->cur->frame[depth]->callsite;
+	if (v->aux[v->pc].calling && !cur_frame(v)->rounds)
+		rounds_begin_with(v, v->aux[v->pc].calling, most);
+}
+
+/* An iteration: the instruction at which it began, and its index in checkpoint.round. */
+struct iteration {
+	uint32_t pc, key;
+	uint32_t depth; /* number of the caller's frames, for a helper with a callback */
+	uint32_t id;    /* id of loop_at(), or 0 */
+};
+
+static bool begins_at(const struct verifier *v, const struct iteration *it, const struct checkpoint *c)
+{
+	if (c->pc != it->pc || !c->state)
+		return false;
+	return it->id ? loop_at(v, c->state, it->pc).id == it->id : c->state->nframes == it->depth;
+}
+
+/*
+ * Records the end of an iteration. `rest` is the cost since the last checkpoint. Propagates the cost up to the
+ * checkpoint at which the iteration began.
+ */
+static void propagate_round(struct verifier *v, const struct iteration *it, const struct tally *rest)
+{
+	uint8_t number = v->aux[it->pc].calling;
 	struct tally tail = *rest;
 
 	for (struct checkpoint *c = v->cur->parent; c; c = c->parent) {
-		bool begins = c->pc == call && c->state && c->state->nframes == depth;
+		bool begins = begins_at(v, it, c);
 
-		if (!c->round && !(c->round = calloc(GPUBPF_MAX_FRAMES, sizeof(*c->round)))) {
+		if (!c->round && !(c->round = calloc(MAX_ROUNDS, sizeof(*c->round)))) {
 			v->no_memory = true;
 			return;
 		}
-		if (begins && v->aux[call].calling) {
-			tail.calls[v->aux[call].calling - 1] = 0; /* do not count the call whose iteration this is */
-			tally_max(&v->calling[v->aux[call].calling - 1].round, &tail);
+		if (begins && number) {
+			/* do not count the loop to which this iteration belongs */
+			tail.calls[number - 1] = 0;
+			tally_max(&v->calling[number - 1].round, &tail);
 		}
 		if (begins)
 			return;
-		tally_max(&c->round[depth], &tail);
-		tail = c->round[depth];
+		tally_max(&c->round[it->key], &tail);
+		tail = c->round[it->key];
 		tally_add(&tail, &c->from_parent);
 	}
 }
 
 void round_end(struct verifier *v)
 {
-	propagate_round(v, v->cur->nframes - 1, &v->cur->tally);
+	uint32_t depth = v->cur->nframes - 1;
+	struct iteration it = { .pc = v->cur->frame[depth]->callsite, .key = depth, .depth = depth };
+
+	propagate_round(v, &it, &v->cur->tally);
+}
+
+/* A path ends inside iterations of the loop at calling[i], because c covers it. */
+static void loop_covered(struct verifier *v, const struct checkpoint *c, uint32_t i)
+{
+	struct iteration it = { .pc = v->calling[i].pc, .key = GPUBPF_MAX_FRAMES + i };
+	const struct checkpoint *from = v->cur->parent;
+	struct tally tail = v->cur->tally;
+
+	while (from && (from->pc != it.pc || !from->state))
+		from = from->parent;
+	if (!from || !c->round[it.key].cost.insns)
+		return;
+	it.id = loop_at(v, from->state, it.pc).id;
+	tally_add(&tail, &c->round[it.key]);
+	propagate_round(v, &it, &tail);
 }
 
 void round_covered(struct verifier *v, const struct checkpoint *c)
 {
 	for (uint32_t depth = 1; c->round && depth < v->cur->nframes; depth++) {
+		struct iteration it = { .pc = v->cur->frame[depth]->callsite, .key = depth, .depth = depth };
 		struct tally tail = v->cur->tally;
 
 		tally_add(&tail, &c->round[depth]);
 		if (v->cur->frame[depth]->called_back)
-			propagate_round(v, depth, &tail);
+			propagate_round(v, &it, &tail);
 	}
+	for (uint32_t i = 0; c->round && i < v->ncalling && i < MAX_CALLING; i++)
+		if (v->aux[v->calling[i].pc].advances)
+			loop_covered(v, c, i);
 }
 
-/* Adds the cost of all iterations of the calls in `t`. The recursion ends because functions do not call themselves. */
-static void multiply(const struct verifier *v, struct tally *t)
+void rounds_arrive(struct verifier *v, uint32_t pc)
+{
+	struct loop_state loop = loop_at(v, v->cur, pc);
+	uint32_t number = v->aux[pc].calling;
+	struct iteration it = { .pc = pc, .key = GPUBPF_MAX_FRAMES + number - 1, .id = loop.id };
+	const struct checkpoint *c = v->cur->parent;
+
+	if (!loop.id)
+		return; /* do_call() refuses the call */
+	while (c && !begins_at(v, &it, c))
+		c = c->parent;
+	if (c && number)
+		propagate_round(v, &it, &v->cur->tally);
+	if (c)
+		widen_state(v, v->cur, c->state);
+	else if (number)
+		rounds_begin_with(v, number, loop.left);
+}
+
+/*
+ * Adds the cost of all iterations of the loops that are counted in `t`. Loops nest at most MAX_CALLING deep; if one
+ * loop is inside of itself in two iterations, the cost has no bound.
+ */
+static void multiply(const struct verifier *v, struct tally *t, uint32_t depth)
 {
 	for (uint32_t i = 0; i < v->ncalling && i < MAX_CALLING; i++) {
 		uint64_t n = times(t->calls[i], v->calling[i].rounds);
@@ -136,7 +200,11 @@ static void multiply(const struct verifier *v, struct tally *t)
 		if (!n)
 			continue;
 		t->calls[i] = 0;
-		multiply(v, &round);
+		if (depth == MAX_CALLING) {
+			t->cost.insns = UINT64_MAX;
+			return;
+		}
+		multiply(v, &round, depth + 1);
 #define TIMES(field) t->cost.field = sum(t->cost.field, times(round.cost.field, n));
 		EACH_COST(TIMES)
 #undef TIMES
@@ -150,7 +218,7 @@ static void multiply(const struct verifier *v, struct tally *t)
 
 void rounds_add(struct verifier *v)
 {
-	multiply(v, &v->worst);
+	multiply(v, &v->worst, 0);
 	if (v->ncalling > MAX_CALLING)
 		v->worst.cost.insns = UINT64_MAX;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects the facts for lowering. Each visit of an instruction adds to its facts. The walk skips a path if an earlier
- * state covers it; then the path adds no facts. So a fact may use only values that the comparison of states checks. It
- * always compares pointers, but numbers only if their precision mark is set. A fact that uses a number is therefore
- * stored as a note (struct value_note) until the marks are final.
+ * Collects the facts for lowering. Each visit of an instruction adds to the instruction's facts. If an earlier state
+ * covers a path, the walk skips the path, and the path adds no facts. So a fact may use only values that are compared
+ * when states are compared. Pointers are always compared, but a number is compared only if its precision mark is set. A
+ * fact about a number is therefore stored as a note (struct value_note) until all marks are final.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,10 +57,10 @@ void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
 	f->prints |= h->class == GPUBPF_CLASS_PRINT;
 	f->clock |= h->op == GPUBPF_OP_CLOCK;
 	f->sm |= h->op == GPUBPF_OP_SM;
-	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* the allocation table belongs to one
-									      * process */
-		  h->op == GPUBPF_OP_STACK_ID;
+	/* the allocation table belongs to one process */
+	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || h->op == GPUBPF_OP_STACK_ID;
 	f->allocations |= h->op == GPUBPF_OP_ALLOCATION;
+	f->ctx_args |= h->op == GPUBPF_OP_DATA ? GPUBPF_DIRECT_ARGS : 0;
 }
 
 int gpubpf_facts_unproven(struct gpubpf_prog *prog)
@@ -70,9 +70,8 @@ int gpubpf_facts_unproven(struct gpubpf_prog *prog)
 	for (uint32_t pc = 0; f && pc < prog->ninsns; pc++) {
 		const struct gpubpf_helper *h = gpubpf_insn_helper(&prog->insns[pc]);
 
-		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* programs on a GPU call
-											   * no helper of another
-											   * class */
+		/* unproven GPU programs call only helpers of these classes */
+		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS))
 			facts_helper(f, h);
 	}
 	gpubpf_facts_destroy(prog->facts);
@@ -93,6 +92,12 @@ void gpubpf_facts_destroy(struct gpubpf_facts *facts)
 	free(b);
 }
 
+/* Returns true for memory that belongs to no map: the data buffer of a direct run, or the block of plain_mem. */
+static bool is_outside_maps(const struct gpubpf_access *a)
+{
+	return a->spaces & GPUBPF_SPACE_MAP_VALUE && a->map == GPUBPF_NO_MAP;
+}
+
 static int16_t map_union(int16_t a, int16_t b)
 {
 	if (a == b || b == GPUBPF_NO_MAP)
@@ -103,6 +108,9 @@ static int16_t map_union(int16_t a, int16_t b)
 void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 {
 	bool both_stack = to->spaces & from->spaces & GPUBPF_SPACE_STACK;
+	/* no map stands for a map's values and other memory */
+	bool mixed = (is_outside_maps(to) && from->map != GPUBPF_NO_MAP) ||
+		     (is_outside_maps(from) && to->map != GPUBPF_NO_MAP);
 
 	if (!to->spaces) {
 		*to = *from;
@@ -115,7 +123,7 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 	to->spaces |= from->spaces;
 	to->align = to->align < from->align ? to->align : from->align;
 	to->write |= from->write;
-	to->map = map_union(to->map, from->map);
+	to->map = mixed ? GPUBPF_ANY_MAP : map_union(to->map, from->map);
 	to->off_min = to->off_min < from->off_min ? to->off_min : from->off_min;
 	to->off_max = to->off_max > from->off_max ? to->off_max : from->off_max;
 	to->size_min = to->size_min < from->size_min ? to->size_min : from->size_min;
@@ -123,8 +131,8 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 }
 
 /*
- * Joins an access to an instruction's facts. A value of an element of a map of maps may belong to any map with the same
- * prototype.
+ * Merges an access into an instruction's facts. If the map is the prototype of a map of maps, the value may belong to
+ * any map with this prototype.
  */
 static void access_add(const struct verifier *v, struct gpubpf_access *to, const struct gpubpf_access *from)
 {
@@ -171,7 +179,10 @@ static void record_value(struct verifier *v, const struct reg *r, int arg)
 	v->notes[v->nnotes++] = (struct value_note){ v->pc, r->mark, (int8_t)arg };
 }
 
-/* Joins a number to a fact. *state: 0 = no number yet, 1 = always the same number so far, 2 = different numbers */
+/*
+ * Merges a number into a fact. *state is 0 before the first number, 1 if all numbers were equal so far, 2 if they
+ * differ.
+ */
 static void see_value(struct verifier *v, const struct reg *r, uint8_t *state, uint64_t *value, int arg)
 {
 	bool known = r->type == R_SCALAR && scalar_is_const(&r->s);
@@ -225,8 +236,8 @@ static void confirm_values(struct verifier *v)
 }
 
 /*
- * A register's relation to one load inside a basic block: independent, the loaded value, the loaded value plus
- * something, or any other value derived from it.
+ * How a register's value depends on one load in the same basic block. SUMMED is the loaded value plus a number, OTHER
+ * any other value computed from the loaded value.
  */
 enum derived { UNRELATED, LOADED, SUMMED, OTHER };
 
@@ -251,7 +262,10 @@ static void follow_alu(const struct gpubpf_insn *insn, enum derived *of)
 		of[insn->dst] = OTHER;
 }
 
-/* Finds the store that writes the value loaded at pc plus something back to the same address; 0: none. */
+/*
+ * Finds a store that writes the sum of the value loaded at pc and a number back to the same address. Returns the
+ * store's pc, or 0.
+ */
 static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
 {
 	const struct gpubpf_insn *load = &v->insns[pc];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks a program against the limits of one target, which may be lower than those that the verifier proves. */
+/* Checks a program against the limits of one target. These limits may be lower than the verifier's own limits. */
 #include <string.h>
 
 #include "core/model/diag.h"
@@ -39,7 +39,7 @@ int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limi
 
 		if (insn->kind == GPUBPF_INSN_ATOMIC && insn->width > l->atomic_bytes && on_device(&f->insn[pc]))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_ATOMIC, pc,
-					       "does an atomic of %u bytes; those of target %s have %u at most",
+					       "does an atomic of %u bytes; target %s has atomics of at most %u bytes",
 					       insn->width, l->name, l->atomic_bytes);
 	}
 	if (f->stack > l->stack)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads, stores and atomics (RFC 9669 5): checks the memory, its bounds, and the alignment that a GPU requires (PTX ISA
- * 5.2 "Addresses as operands"; OpenCL C 3.0 6.3.5).
+ * Walks loads, stores and atomics (RFC 9669 5): checks the kind of memory, its bounds, and the alignment that a GPU
+ * requires (PTX ISA 5.2 "Addresses as operands"; OpenCL C 3.0 6.3.5).
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 #include "core/model/places.h"
 #include "verify.h"
 
-#define F_RDONLY_PROG (1u << 7) /* the kernel's BPF_F_RDONLY_PROG, and below BPF_F_WRONLY_PROG: uapi/linux/bpf.h */
+#define F_RDONLY_PROG (1u << 7) /* BPF_F_RDONLY_PROG and (below) BPF_F_WRONLY_PROG of uapi/linux/bpf.h */
 #define F_WRONLY_PROG (1u << 8)
-#define KPROBE_CTX_SIZE 168     /* struct pt_regs of x86-64 */
+#define KPROBE_CTX_SIZE 168     /* size of struct pt_regs on x86-64 */
 
 const struct gpubpf_map *reg_map(const struct verifier *v, const struct reg *r)
 {
 	return r->map >= 0 ? &v->unit->maps[r->map] : NULL;
 }
 
-/* Computes the lowest and the highest offset that p + off can have. -1: they are not bounded. */
+/* Computes the lowest and the highest possible offset of p + off. Returns -1 if they are not bounded. */
 int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
 {
 	if (p->s.w64.smin <= -MAX_OFFSET || p->s.w64.smax >= MAX_OFFSET)
@@ -28,16 +28,26 @@ int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
 	return 0;
 }
 
+/*
+ * Returns the alignment of the object into which p points. Helper 531 returns memory that is aligned as its size is; all
+ * other objects are aligned to 8 bytes.
+ */
+static uint8_t region_align(const struct verifier *v, const struct reg *p)
+{
+	uint32_t size = p->size | 8;
+
+	return p->type == R_MEM && !v->opts.plain_mem ? (uint8_t)(size & (0 - size)) : 8;
+}
+
 int check_align(struct verifier *v, const struct reg *p, int64_t off, unsigned int size, uint8_t *align)
 {
 	struct tnum t = tnum_add(p->s.var, tnum_const((uint64_t)(p->off + off)));
 
-	for (*align = 8; *align > 1 && !tnum_is_aligned(t, *align); *align /= 2)
+	for (*align = region_align(v, p); *align > 1 && !tnum_is_aligned(t, *align); *align /= 2)
 		;
 	if (*align < size)
-		return refuse(v, GPUBPF_E_MISALIGNED,
-			      "accesses %u bytes at an offset into %s that is a multiple of %u only", size,
-			      type_name(p), *align);
+		return refuse(v, GPUBPF_E_MISALIGNED, "accesses %u bytes of %s at an offset that is only a multiple of %u",
+			      size, type_name(p), *align);
 	return 0;
 }
 
@@ -47,6 +57,8 @@ static uint32_t region_size(const struct verifier *v, const struct reg *p)
 
 	if (p->type == R_VALUE)
 		return map->value_size;
+	if (p->type == R_INT)
+		return 4;
 	return p->type == R_KEY ? map->key_size : p->size;
 }
 
@@ -56,6 +68,8 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 
 	if (p->type == R_KEY && write)
 		return refuse(v, GPUBPF_E_READONLY_MEM, "writes to the key that a callback received");
+	if (p->type == R_INT && write)
+		return refuse(v, GPUBPF_E_READONLY_MEM, "writes to the number of an iterator");
 	if (p->type != R_VALUE)
 		return 0;
 	if (write && (map->rdonly || (map->map_flags & F_RDONLY_PROG)))
@@ -65,10 +79,7 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 	return 0;
 }
 
-/*
- * Describes the access to a key as an access to its private memory, at the bottom of the frame for keys
- * (core/model/facts.h).
- */
+/* Converts the access to a key into an access to the bottom of the key frame (core/model/facts.h). */
 static void key_access(const struct reg *p, struct gpubpf_access *a)
 {
 	a->spaces = GPUBPF_SPACE_STACK;
@@ -78,9 +89,19 @@ static void key_access(const struct reg *p, struct gpubpf_access *a)
 	a->off_max -= GPUBPF_STACK_SIZE;
 }
 
+/* Converts the access to an iterator's number into an access to the stack. */
+static void number_access(const struct reg *p, struct gpubpf_access *a)
+{
+	a->spaces = GPUBPF_SPACE_STACK;
+	a->map = GPUBPF_NO_MAP;
+	a->frame = p->frame;
+	a->off_min += (int32_t)p->size;
+	a->off_max += (int32_t)p->size;
+}
+
 /*
- * Checks that [p + off, p + off + size) lies in the object that p points into. `who` is the text that names the access
- * in a refusal.
+ * Checks that [p + off, p + off + size) lies inside the object into which p points. `who` names the access in a
+ * refusal.
  */
 int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a)
@@ -95,11 +116,11 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 	if (p->s.w64.smin < 0 && p->s.w64.smin + p->off + off < 0)
 		return refuse(v, code, "%s of %llu bytes may begin before %s: the offset can be as low as %lld", who,
 			      (unsigned long long)size, type_name(p), (long long)(p->s.w64.smin + p->off + off));
-	/* the kernel requires that the variable part of the offset alone is not negative */
+	/* the Linux kernel requires that the variable part of the offset is not negative */
 	if (ptr_offset(p, off, &lo, &hi) < 0 ||
 	    (v->opts.any_ctx && p->s.w64.umax >= MAX_OFFSET && !scalar_is_const(&p->s)))
-		return refuse(v, code, "%s of %llu bytes in %s has no upper bound", who, (unsigned long long)size,
-			      type_name(p));
+		return refuse(v, code, "%s of %llu bytes of %s is at an offset that has no upper bound", who,
+			      (unsigned long long)size, type_name(p));
 	if (lo < 0 || hi + (int64_t)size > room)
 		return refuse(v, code, "%s of %llu bytes at offset %lld to %lld leaves %s of %u bytes", who,
 			      (unsigned long long)size, (long long)lo, (long long)hi, type_name(p), room);
@@ -113,6 +134,8 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 				     .size_max = (uint32_t)size };
 	if (p->type == R_KEY)
 		key_access(p, a);
+	if (p->type == R_INT)
+		number_access(p, a);
 	return 0;
 }
 
@@ -161,8 +184,8 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 }
 
 /*
- * Refuses to load a context field that the program's place does not provide. It would read as 0, which the program
- * could not tell from a value.
+ * Refuses a load of a context field that the program's place does not provide. The field would read as 0, and the
+ * program could not distinguish this 0 from a value.
  */
 static int check_provided(struct verifier *v, const struct ctx_field *f)
 {
@@ -181,8 +204,8 @@ static int check_provided(struct verifier *v, const struct ctx_field *f)
 }
 
 /*
- * Sets dst for a field whose value is known. A program runs at one kind of place, so `site` is constant, and code for
- * other places in a shared function is not walked.
+ * Sets dst to the content of a context field. A program runs at one kind of place, so the field `site` is a known
+ * constant. In a function that programs for several places share, code for the other places is then not walked.
  */
 static void load_known_field(struct verifier *v, const struct ctx_field *f, struct reg *dst)
 {
@@ -192,7 +215,7 @@ static void load_known_field(struct verifier *v, const struct ctx_field *f, stru
 		reg_unknown(dst);
 }
 
-/* Reads a field in its own size, or the low bytes of a u64. Bytes that belong to no field read as 0. */
+/* Loads a context field in its own size, or the low bytes of a u64 field. Bytes that belong to no field read as 0. */
 static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, struct reg *dst)
 {
 	if (off + size > sizeof(struct gpubpf_ctx))
@@ -208,8 +231,7 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 			continue;
 		if (!name && (at % f->size || (f->size == 4 && size != 4)))
 			return refuse(v, GPUBPF_E_CTX_ACCESS,
-				      "reads %u bytes at offset %u, in the middle of a field of "
-				      "%u bytes of the context",
+				      "reads %u bytes at offset %u, in the middle of a field of %u bytes of the context",
 				      size, off, f->size);
 		note_ctx(v, f, off);
 		load_known_field(v, f, dst);
@@ -230,7 +252,8 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads the context through a pointer that was moved by %lld",
 			      (long long)(at - off));
 	if (at < 0 || (v->opts.any_ctx && at + size > KPROBE_CTX_SIZE))
-		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %lld of the context", size, (long long)at);
+		return refuse(v, GPUBPF_E_CTX_ACCESS,
+			      "reads %u bytes at offset %lld of the context, outside of its fields", size, (long long)at);
 	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_CTX,
 				     .align = a->align,
 				     .map = GPUBPF_NO_MAP,
@@ -245,7 +268,8 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 }
 
 /*
- * Refuses an instruction that reads the context on one path and other memory on another: they are lowered differently.
+ * Refuses an instruction that reads the context on one path and other memory on another path, because the two accesses
+ * are lowered differently.
  */
 static int check_kind(struct verifier *v, const struct reg *p)
 {
@@ -270,7 +294,9 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 
 		if (line)
 			gpubpf_diag_remedy(v->diag, "check the pointer returned by %s for NULL before line %u",
-					   p->type == R_RECORD ? "bpf_ringbuf_reserve" : "bpf_map_lookup_elem",
+					   p->type == R_RECORD ? "bpf_ringbuf_reserve" :
+					   p->type == R_MEM    ? "gpubpf_data" :
+								 "bpf_map_lookup_elem",
 					   line->line);
 		return refuse(v, GPUBPF_E_NULL_DEREF, "dereferences r%u, a pointer to %s that may be NULL", r,
 			      type_name(p));
@@ -280,7 +306,7 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 	return check_kind(v, p);
 }
 
-/* Loads from a map value. The content of a frozen .rodata is known, as in the kernel. */
+/* Loads from a map value. The content of a frozen .rodata is known, as in the Linux kernel. */
 static void load_value(struct verifier *v, const struct reg *p, int off, unsigned int size, struct reg *dst)
 {
 	const struct gpubpf_map *map = reg_map(v, p);
@@ -296,7 +322,7 @@ static void load_value(struct verifier *v, const struct reg *p, int off, unsigne
 
 static void count_access(struct verifier *v, const struct reg *p, bool write)
 {
-	if (p->type == R_STACK || p->type == R_CTX)
+	if (p->type == R_STACK || p->type == R_INT || p->type == R_CTX)
 		return;
 	if (write)
 		v->cur->tally.cost.stores++;
@@ -388,7 +414,7 @@ static int atomic_operands(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-/* Does the atomic only add? An add whose fetched value nothing reads becomes an add without fetch. */
+/* Returns true if the atomic only adds. An add whose fetched value nothing reads becomes an add without fetch. */
 static bool only_adds(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	uint32_t pc = insn - v->insns;

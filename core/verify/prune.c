@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ends a path early: an earlier state at the same pc covers the current one, and all paths from the earlier state were
- * found safe. A state covers another if each live register, and each stack slot that was read later, includes the
- * other's value. Numbers without a precision mark in the earlier state may differ freely.
+ * Ends a path early if an earlier state at the same pc covers the current state. All paths from the earlier state must
+ * be safe. The earlier state covers the current one if each live register of it, and each stack slot that was read
+ * later, includes the current value. Numbers without a precision mark in the earlier state may have any current value.
  *
- * In programs with callbacks, states of unfinished iterations may cover too. Their marks are not final, so the
- * comparison includes all numbers and all of the stack. Without callbacks, an unfinished state only serves to detect a
- * loop that changes nothing.
+ * In programs with callbacks, iterators or may_goto, the state of an unfinished iteration may cover the current state
+ * too. The current state must have fewer iterations left. Marks of unfinished states are not final, so all numbers and
+ * all of the stack are compared. In other programs, a state whose paths have not all ended
+ * never ends a path. It only detects an endless loop: an iteration that leaves all registers and the stack unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "verify.h"
 
-#define MIN_INSNS 8                  /* minimum distance between checkpoints: this many instructions and this many
-				      * jumps */
+/* A checkpoint is stored when MIN_INSNS instructions and MIN_JUMPS jumps were walked since the last one. */
+#define MIN_INSNS 8
 #define MIN_JUMPS 2
-#define LOOP_INSNS 64                /* minimum distance in a loop, where states rarely match: this many
-				      * instructions, or this many jumps */
+/* In a loop, a checkpoint is stored when LOOP_INSNS instructions or LOOP_JUMPS jumps were walked since the last one. */
+#define LOOP_INSNS 64
 #define LOOP_JUMPS 12
 #define MANY_MISSES 64
 #define MAX_STATE_BYTES (96u << 20)
@@ -36,8 +37,8 @@ struct compare {
 };
 
 /*
- * Matches ids: equal ids in the old state must be equal in the new one. Different ids in the old state may be equal in
- * the new one, which only knows more.
+ * Compares ids: numbers with equal ids in the old state must have equal ids in the new state. Different ids in the old
+ * state may be equal in the new one, because then more is known about the new numbers.
  */
 static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 {
@@ -56,8 +57,8 @@ static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
 }
 
 /*
- * Matches the links of two numbers. If the new number has no id, no other number is linked to it, so it may match an id
- * that is used once in the old state.
+ * Compares the links of two numbers. If the new number has no id, no other number is linked to it. It then matches a
+ * number of the old state whose id no other register has.
  */
 static bool links_match(struct compare *c, const struct reg *old, const struct reg *now)
 {
@@ -125,8 +126,9 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
 }
 
 /*
- * Compares the register spilled at the slot's first byte, or with `kind` B_UPPER in its upper half. A longer spill in
- * the new state was not truncated to the filled size.
+ * Compares the register that was spilled to the slot, or with `kind` B_UPPER the register that was spilled to its upper
+ * half. If the two spills differ in length, only the shorter one was truncated to its size, so their numbers cannot be
+ * compared. The old state then covers the new one only if nothing relied on the old number.
  */
 static bool spill_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, uint8_t kind)
 {
@@ -138,6 +140,17 @@ static bool spill_covers(struct compare *c, const struct stack_slot *old, const 
 			return c->mode == BY_MARKS && before->type == R_SCALAR && reg->type == R_SCALAR &&
 			       !mark_is_on(c->v, before->mark);
 	return reg_covers(c, before, reg);
+}
+
+/*
+ * A state with fewer numbers left has fewer future iterations. An iterator without numbers no longer advances, so a
+ * state in which it has some does not cover it.
+ */
+static bool iterator_covers(struct compare *c, const struct reg *old, const struct reg *now)
+{
+	if (c->mode == EXACT)
+		return old->ref == now->ref && old->size == now->size;
+	return now->size <= old->size && !now->size == !old->size && ids_match(c, old->ref, now->ref);
 }
 
 static bool slot_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now)
@@ -153,12 +166,17 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 	for (unsigned int k = 0; k < 8; k++)
 		if (!byte_covers(c, old, now, k))
 			return false;
+	if (old->kind[0] == B_ITER && !iterator_covers(c, &old->reg, &now->reg))
+		return false;
 	if (old->kind[0] == B_SPILL && now->kind[0] == B_SPILL && !spill_covers(c, old, now, B_SPILL))
 		return false;
 	return !holds_upper(old) || !holds_upper(now) || spill_covers(c, old, now, B_UPPER);
 }
 
-/* Returns the registers of frame i that are live at pc, or for a caller's frame after its call. */
+/*
+ * Returns the registers of frame i that are live. For the current frame, these are the registers live at pc, and for a
+ * caller's frame the registers live after its call.
+ */
 static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
 {
 	uint32_t call;
@@ -173,9 +191,13 @@ static uint16_t live_regs(const struct verifier *v, const struct state *s, uint3
 
 static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
 {
-	/* iterations are bounded, so a state with more completed iterations leaves fewer to walk and does not cover */
+	/*
+	 * the number of iterations is limited, so a state with more completed iterations covers fewer future iterations
+	 */
 	if (old->callsite != now->callsite || old->func != now->func || old->called_back != now->called_back ||
-	    old->rounds > now->rounds || (c->mode == EXACT && old->rounds != now->rounds))
+	    old->rounds > now->rounds || old->may_left < now->may_left || !old->may_left != !now->may_left)
+		return false;
+	if (c->mode == EXACT && (old->rounds != now->rounds || old->may_left != now->may_left))
 		return false;
 	for (int r = 0; r < GPUBPF_R10; r++)
 		if ((live >> r & 1) && !reg_covers(c, &old->regs[r], &now->regs[r]))
@@ -191,8 +213,8 @@ static bool frame_covers(struct compare *c, const struct frame *old, const struc
 
 static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc, enum mode mode)
 {
-	struct compare c; /* struct compare has 2 KiB of ids; it is not cleared, because this runs for each stored
-			   * state at each visit */
+	/* not cleared: struct compare has 2 KiB of ids, and this runs for each stored state at each visit */
+	struct compare c;
 
 	c.v = v;
 	c.mode = mode;
@@ -209,8 +231,8 @@ static bool state_covers(struct verifier *v, const struct state *old, const stru
 }
 
 /*
- * Sets the marks of the current state's numbers whose counterparts in the earlier state are marked: paths from the
- * earlier state relied on them.
+ * Marks numbers of the current state if the corresponding numbers of the earlier state are marked, because paths from
+ * the earlier state relied on them.
  */
 static void inherit_marks(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc)
 {
@@ -269,7 +291,7 @@ no_memory:
 	return -1;
 }
 
-/* Was the state compared often and covered no state? Such states are discarded. */
+/* Returns true if the state was often compared but rarely covered another state. Such states are discarded. */
 static bool is_useless(const struct checkpoint *c)
 {
 	return c->misses > 3 * c->hits + MANY_MISSES;
@@ -287,16 +309,63 @@ static void discard_state(struct verifier *v, struct checkpoint **link)
 	c->state = NULL;
 }
 
+/*
+ * Returns true if the unfinished state of c may cover the current state at an instruction that begins iterations. The
+ * current state must belong to the same loop and have fewer iterations left. Otherwise an endless loop around the loop
+ * would be accepted.
+ */
+static bool has_progressed(struct verifier *v, const struct checkpoint *c, uint32_t pc)
+{
+	struct loop_state old = loop_at(v, c->state, pc), now = loop_at(v, v->cur, pc);
+
+	return old.id == now.id && now.left < old.left;
+}
+
+static bool has_loop(const struct state *s, uint32_t id)
+{
+	for (uint32_t i = 0; i < s->nframes; i++) {
+		const struct frame *f = s->frame[i];
+
+		if (f->id == id || f->rounds_id == id)
+			return true;
+		for (uint32_t k = 0; k < f->nslots; k++)
+			if (f->slots[k].kind[0] == B_ITER && f->slots[k].reg.ref == id)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Returns true if a loop in which the current path is belongs to the old state, but has ended in the current state. The
+ * old state may lead to a further iteration of that loop. The current state would begin the loop anew each time, so an
+ * endless loop around the loop would be accepted.
+ */
+static bool restarts_loop(const struct verifier *v, const struct state *old)
+{
+	if (!v->ncalling)
+		return false; /* the program has no iterator, callback or may_goto */
+	for (const struct checkpoint *c = v->cur->parent; c; c = c->parent) {
+		uint32_t id = v->aux[c->pc].calls_back || v->aux[c->pc].advances ? loop_at(v, c->state, c->pc).id : 0;
+
+		if (id && has_loop(old, id) && !has_loop(v->cur, id))
+			return true;
+	}
+	return false;
+}
+
 int prune_at(struct verifier *v, uint32_t pc)
 {
-	bool calls_back = v->aux[pc].calls_back,
+	bool calls_back = v->aux[pc].calls_back || v->aux[pc].advances,
 	     store = calls_back || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
 	struct checkpoint **link = &v->aux[pc].saved, *c;
 
+	if (v->aux[pc].advances)
+		rounds_arrive(v, pc);
 	while ((c = *link)) {
 		enum mode mode = v->compare_all ? WITHIN : BY_MARKS;
 
-		if ((!c->branches || calls_back) && state_covers(v, c->state, v->cur, pc, mode)) {
+		if ((!c->branches || (calls_back && has_progressed(v, c, pc))) &&
+		    state_covers(v, c->state, v->cur, pc, mode) && !restarts_loop(v, c->state)) {
 			c->hits++;
 			if (!c->branches)
 				inherit_marks(v, c->state, v->cur, pc);
@@ -304,7 +373,7 @@ int prune_at(struct verifier *v, uint32_t pc)
 			path_done(v, &c->rest);
 			return 1;
 		}
-		if (c->branches && !calls_back && state_covers(v, c->state, v->cur, pc, EXACT))
+		if (c->branches && !v->aux[pc].calls_back && state_covers(v, c->state, v->cur, pc, EXACT))
 			return refuse(v, GPUBPF_E_LOOP,
 				      "a loop returns to this instruction with an unchanged state: it never ends");
 		if (c->branches && !calls_back && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals, and their reduced product with tristate numbers. range_alu.c has arithmetic, range_cmp.c comparisons. */
+/*
+ * Computes intervals of numbers. Combines the interval of a number with its tristate number, so that each tightens the
+ * other. range_alu.c has arithmetic, range_cmp.c comparisons.
+ */
 #include "range.h"
 
 #include <string.h>
@@ -28,8 +31,8 @@ static uint64_t umin64(uint64_t a, uint64_t b)
 }
 
 /*
- * Tightens the signed and the unsigned interval by each other. Splits both at the sign bit: within a half, signed and
- * unsigned order agree, so the intervals can be intersected.
+ * Tightens the signed and the unsigned interval by each other. Both are split at the sign bit: within each half, the
+ * signed and the unsigned order are the same, so the intervals can be intersected.
  */
 bool bounds_reduce(struct bounds *b, unsigned int bits)
 {
@@ -99,8 +102,8 @@ static void bounds_from_tnum(struct bounds *b, struct tnum t, unsigned int bits)
 }
 
 /*
- * Derives the interval of the low 32 bits from a 64-bit interval shorter than 2^32, whose low halves form one arc
- * modulo 2^32.
+ * Derives the interval of the low 32 bits from a 64-bit interval shorter than 2^32. The low halves of such an interval
+ * are consecutive modulo 2^32.
  */
 static void clip32_arc(struct bounds *w32, uint64_t lo, uint64_t hi)
 {
@@ -113,8 +116,8 @@ static void clip32_arc(struct bounds *w32, uint64_t lo, uint64_t hi)
 }
 
 /*
- * Tightens the 64-bit minimum: among numbers with its upper half, the one with the smallest low half. Likewise the
- * maximum.
+ * Tightens the 64-bit minimum: a number whose upper half is that of the minimum is at least this upper half plus the
+ * smallest low half. Tightens the maximum in the same way.
  */
 static void clip64_from_32(struct scalar *s)
 {
@@ -149,7 +152,7 @@ static bool reduce_tnum(struct scalar *s)
 	return true;
 }
 
-/* Makes the number a constant if only one number has the known bits and lies in the interval. */
+/* Makes the number a constant if only one number in the interval has the known bits. */
 void scalar_fold_const(struct scalar *s)
 {
 	uint64_t lo, hi;
@@ -208,7 +211,7 @@ void scalar_zext(struct scalar *s, unsigned int bytes)
 	if (bytes == 8)
 		return;
 	s->var = tnum_cast(s->var, bits);
-	/* the bounds agree in the bits above the cut, so the truncated numbers have the same order */
+	/* both bounds have the same removed bits, so the truncated numbers have the same order */
 	if (bits < 32 || (s->w64.umin & upper) != (s->w64.umax & upper)) {
 		bounds_full(&s->w64, 64);
 	} else {

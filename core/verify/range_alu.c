@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic on partly known numbers, with the semantics of RFC 9669 4.1. */
+/* Computes arithmetic on partly known numbers, with the semantics of RFC 9669 4.1. */
 #include "range.h"
 
 typedef __int128 wide;
 
 /*
- * Stores the interval of a result that lies in [lo, hi] before reduction modulo 2^bits. The interval survives only if
- * [lo, hi] crosses no multiple of 2^bits (shifted by half for signed numbers).
+ * Stores the interval of a result that lies in [lo, hi] before reduction modulo 2^bits. The interval is stored only if
+ * no number in it wraps differently from the others, that is if [lo, hi] crosses no multiple of 2^bits. For signed
+ * numbers, these multiples are shifted by half.
  */
 static void set_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __int128 hi, unsigned int bits)
 {
@@ -44,8 +45,8 @@ static void bounds_mul(struct bounds *out, const struct bounds *a, const struct 
 
 void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b, unsigned int bits)
 {
-	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* 2^bits; added below so that differences are
-								      * positive */
+	/* 2^bits; added below so that differences are positive */
+	const unsigned __int128 turn = (unsigned __int128)1 << bits;
 	struct bounds r;
 
 	bounds_full(&r, bits);
@@ -146,8 +147,8 @@ uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned in
 }
 
 /*
- * Shifts left by n. The interval survives if the shifted-out bits do not change within it. A shift by 32 takes the
- * signed 32-bit interval, because compilers sign-extend with it (<<= 32, s>>= 32).
+ * Shifts left by n. The interval is kept if all its numbers have the same shifted-out bits. A shift by 32 uses the
+ * signed 32-bit interval, because compilers sign-extend by such a shift (<<= 32, s>>= 32).
  */
 static void shift_left(struct scalar *d, unsigned int n)
 {
@@ -208,22 +209,86 @@ static void shift32(enum gpubpf_alu_op op, struct scalar *d, unsigned int n)
 	}
 }
 
-/*
- * Divides by a constant other than 0, unsigned. The quotient's bounds are the quotients of the bounds; the remainder is
- * below the divisor.
- */
-static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, uint64_t s, unsigned int width)
+static void zero_extended(struct scalar *d)
 {
-	uint64_t lo = width == 4 ? d->w32.umin : d->w64.umin, hi = width == 4 ? d->w32.umax : d->w64.umax;
+	d->var = tnum_cast(d->var, 32);
+	bounds_full(&d->w64, 64);
+	d->w64.umin = d->w32.umin;
+	d->w64.umax = d->w32.umax;
+}
 
-	if (!s || (op != GPUBPF_DIV && op != GPUBPF_MOD))
-		return false;
+/*
+ * Divides unsigned numbers. A quotient is largest for the largest dividend and the smallest divisor. A remainder is
+ * below the divisor, and at most the dividend. With divisor 0 the quotient is 0 and the remainder the dividend (RFC 9669
+ * 4.1).
+ */
+static void divide_unsigned(enum gpubpf_alu_op op, struct scalar *d, const struct bounds *a, const struct bounds *s)
+{
+	uint64_t lo = a->umin, hi = a->umax, least = s->umin ? s->umin : 1;
+
 	if (op == GPUBPF_DIV)
-		scalar_range(d, lo / s, hi / s);
-	else if (hi < s)
+		scalar_range(d, s->umin ? lo / s->umax : 0, s->umax ? hi / least : 0);
+	else if (hi < s->umin || !s->umax)
 		scalar_range(d, lo, hi);
 	else
-		scalar_range(d, 0, s - 1);
+		scalar_range(d, 0, s->umin && s->umax <= hi ? s->umax - 1 : hi);
+}
+
+/* Sets d to the signed range, of the width of the operation. */
+static void set_number_range(struct scalar *d, int64_t lo, int64_t hi, unsigned int width)
+{
+	struct bounds *b = width == 4 ? &d->w32 : &d->w64;
+
+	scalar_unknown(d);
+	b->smin = lo;
+	b->smax = hi;
+	if (width == 4) {
+		d->var = tnum_cast(d->var, 32);
+		scalar_sync(d);
+		zero_extended(d);
+	}
+	scalar_sync(d);
+}
+
+/*
+ * Divides signed numbers by a constant other than 0. Both results round towards 0: the quotient grows or falls with the
+ * dividend, and the remainder has the dividend's sign. Returns false if the smallest number is divided by -1, which
+ * overflows.
+ */
+static bool divide_signed(enum gpubpf_alu_op op, struct scalar *d, const struct bounds *a, int64_t s, unsigned int width)
+{
+	int64_t least = width == 4 ? INT32_MIN : INT64_MIN, lo = a->smin, hi = a->smax;
+	int64_t most = s == INT64_MIN ? INT64_MAX : (s < 0 ? -s : s) - 1; /* maximum magnitude of a remainder */
+
+	if (op == GPUBPF_SDIV) {
+		if (s == -1 && lo == least)
+			return false;
+		set_number_range(d, s < 0 ? hi / s : lo / s, s < 0 ? lo / s : hi / s, width);
+		return true;
+	}
+	lo = lo >= 0 ? (hi <= most ? lo : 0) : lo < -most ? -most : lo;
+	hi = a->smax <= 0 ? (a->smin >= -most ? a->smax : 0) : hi > most ? most : hi;
+	set_number_range(d, lo, hi, width);
+	return true;
+}
+
+/* Divides numbers. Returns false if nothing is known of the result. */
+static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s, unsigned int width)
+{
+	struct bounds a = width == 4 ? d->w32 : d->w64, by = width == 4 ? s->w32 : s->w64;
+
+	if (op == GPUBPF_DIV || op == GPUBPF_MOD) {
+		divide_unsigned(op, d, &a, &by);
+		return true;
+	}
+	if (by.smin != by.smax)
+		return false;
+	if (by.smin)
+		return divide_signed(op, d, &a, by.smin, width);
+	if (op == GPUBPF_SDIV)
+		scalar_const(d, 0);
+	else if (width == 4)
+		scalar_zext(d, 4);
 	return true;
 }
 
@@ -247,7 +312,10 @@ static struct tnum tnum_alu(enum gpubpf_alu_op op, struct tnum a, struct tnum b)
 	}
 }
 
-/* Bounds the result: a & b is at most each operand, a | b at least each. The tnum provides tighter bounds. */
+/*
+ * Limits the result of a & b to at most each operand, or of a | b to at least each operand. The tnum provides tighter
+ * bounds.
+ */
 static void bitwise_bounds(enum gpubpf_alu_op op, struct bounds *d, const struct bounds *s, unsigned int bits)
 {
 	struct bounds r;
@@ -258,14 +326,6 @@ static void bitwise_bounds(enum gpubpf_alu_op op, struct bounds *d, const struct
 	else if (op == GPUBPF_OR)
 		r.umin = d->umin > s->umin ? d->umin : s->umin;
 	*d = r;
-}
-
-static void zero_extended(struct scalar *d)
-{
-	d->var = tnum_cast(d->var, 32);
-	bounds_full(&d->w64, 64);
-	d->w64.umin = d->w32.umin;
-	d->w64.umax = d->w32.umax;
 }
 
 static bool is_shift(enum gpubpf_alu_op op)
@@ -325,7 +385,7 @@ void scalar_alu(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s,
 	case GPUBPF_MOD:
 	case GPUBPF_SDIV:
 	case GPUBPF_SMOD:
-		if (!s_known || !divide_range(op, d, width == 4 ? (uint32_t)s->var.value : s->var.value, width))
+		if (!divide_range(op, d, s, width))
 			alu_unknown(d, width);
 		return;
 	default:

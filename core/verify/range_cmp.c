@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparisons of partly known numbers: their result, and the facts that follow from it. */
+/*
+ * Compares partly known numbers: computes the result of a comparison, and the properties of the numbers that follow
+ * from it.
+ */
 #include "range.h"
 
 static const uint8_t opposite[GPUBPF_NJMP] = {
@@ -83,7 +86,7 @@ static void meet(struct bounds *a, struct bounds *b)
 }
 
 /*
- * Assumes that the low `width` bytes of a and b are equal. The kernel then compares only the intervals of that width
+ * Assumes that the low `width` bytes of a and b are equal. The Linux kernel then uses only the intervals of that width
  * (regs_refine_cond_op() of kernel/bpf/verifier.c).
  */
 static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bool kernel)
@@ -102,7 +105,7 @@ static bool assume_eq(struct scalar *a, struct scalar *b, unsigned int width, bo
 	return true;
 }
 
-/* Assumes that a is not v (sv as a signed number). This moves a bound only if the bound equals v. */
+/* Assumes that a is not v (sv is the same number, signed). Only a bound that equals v is moved. */
 static void assume_ne(struct bounds *a, uint64_t v, int64_t sv)
 {
 	if (a->umin == a->umax || a->smin == a->smax)
@@ -126,8 +129,8 @@ static void assume_not_const(struct scalar *a, const struct scalar *b, unsigned 
 }
 
 /*
- * Assumes that a & b is zero or, with `set`, not zero; b is known. The kernel discards the ranges when bits turn out to
- * be clear.
+ * Assumes that a & b is not zero (`set`) or zero, where b is known. If it is zero, the Linux kernel discards the
+ * ranges.
  */
 static void assume_set(struct scalar *a, const struct scalar *b, bool set, unsigned int width, bool kernel)
 {
@@ -148,7 +151,7 @@ static void assume_set(struct scalar *a, const struct scalar *b, bool set, unsig
 	}
 }
 
-/* Assumes a < b or a <= b. False if no number is below b's maximum or above a's minimum. */
+/* Assumes that a < b (`strict`) or a <= b. Returns false if no number is below b's maximum or above a's minimum. */
 static bool assume_less(struct bounds *a, struct bounds *b, bool strict, bool sign)
 {
 	if (sign) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deduction in the steps of the Linux kernel's verifier (6.18), with its precision losses, for verdicts on kernel
- * programs only. If the kernel concludes less than scalar_sync(), it refuses a program that this verifier must refuse
- * too. Source: Documentation/bpf/verifier.rst and the kernel's behaviour, observed through its log.
+ * Derives ranges in the same steps as the Linux kernel's verifier (6.18), so that they lose precision in the same
+ * cases. Used only for verdicts on Linux kernel programs. If the Linux kernel concludes less than scalar_sync() and
+ * refuses a program, this verifier must refuse it too. Source: Documentation/bpf/verifier.rst and the Linux kernel's
+ * behaviour, observed through its log.
  */
 #include "range.h"
 
@@ -63,7 +64,10 @@ static void within_64(struct bounds *b)
 	}
 }
 
-/* Applies the kernel's last step, which replaces the 64-bit range by the 32-bit range, even if that is wider. */
+/*
+ * Applies the Linux kernel's last step: it replaces the 64-bit range by the 32-bit range, even if the 32-bit range is
+ * wider.
+ */
 static void between(struct scalar *s)
 {
 	const uint64_t upper = ~(uint64_t)UINT32_MAX;
@@ -125,8 +129,8 @@ static void drop_unsigned(struct bounds *b, bool lost)
 }
 
 /*
- * For a left shift the kernel keeps a signed range only for a sign extension (<<= 32). It keeps no unsigned range that
- * might lose its top bit (__scalar64_min_max_lsh() of kernel/bpf/verifier.c).
+ * For a left shift, the Linux kernel keeps a signed range only for a sign extension (<<= 32). It keeps no unsigned
+ * range that might lose its top bit (__scalar64_min_max_lsh() of kernel/bpf/verifier.c).
  */
 static void kernel_lsh(struct scalar *s, uint64_t n)
 {
@@ -141,7 +145,7 @@ static void kernel_lsh(struct scalar *s, uint64_t n)
 	s->w32.smax = INT32_MAX;
 }
 
-/* For a multiplication the kernel keeps no range that might overflow (scalar_min_max_mul()). */
+/* For a multiplication, the Linux kernel keeps no range that might overflow (scalar_min_max_mul()). */
 static void kernel_mul(struct scalar *d, const struct scalar *s)
 {
 	int64_t a, b, c, e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills a refusal with the registers at the instruction, the source line, and the program. */
+/* Adds to a refusal the registers at the instruction, the source line, and the program. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +25,9 @@ static int scalar_format(const struct scalar *s, char *buf, size_t size)
 int reg_format(const struct verifier *v, const struct reg *r, char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[R_UNINIT] = "unset", [R_SCALAR] = "",       [R_CTX] = "ctx", [R_MAP] = "map", [R_VALUE] = "value",
-		[R_STACK] = "fp",     [R_RECORD] = "record", [R_KEY] = "key", [R_MEM] = "mem", [R_FUNC] = "func",
+		[R_UNINIT] = "unset", [R_SCALAR] = "",   [R_CTX] = "ctx",       [R_MAP] = "map",
+		[R_VALUE] = "value",  [R_STACK] = "fp",  [R_RECORD] = "record", [R_KEY] = "key",
+		[R_MEM] = "mem",      [R_FUNC] = "func", [R_INT] = "int",       [R_ITER] = "iterator",
 	};
 	const struct gpubpf_map *map = reg_map(v, r);
 	char var[160] = "", of[80] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks rules for lanes that run together, and records which results and jumps are uniform. */
+/* Checks rules for lanes that run together, and records which results and jumps are uniform (equal in all lanes). */
 #include "simt.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define F_NO_PREALLOC 1u   /* BPF_F_NO_PREALLOC: uapi/linux/bpf.h */
-#define MANY_BYTES 64      /* warns if one lane emits at least this many bytes of events */
+#define F_NO_PREALLOC 1u   /* BPF_F_NO_PREALLOC of uapi/linux/bpf.h */
+#define MANY_BYTES 64      /* minimum bytes of events from one lane that cause a warning */
 
 int warn(struct verifier *v, uint32_t pc, const char *text, ...)
 {
@@ -59,7 +59,7 @@ static void set_flags(struct simt *s, uint32_t pc)
 		*flags |= GPUBPF_FACT_SAME_ADDRESS;
 }
 
-/* Marks the last warning as harmless: for information only. */
+/* Marks the last warning as harmless: it is only for information. */
 static int harmless(const struct verifier *v, int err)
 {
 	struct gpubpf_facts *f = v->facts;
@@ -71,9 +71,10 @@ static int harmless(const struct verifier *v, int err)
 
 static int warn_private_add(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
 {
-	return harmless(s->v,
-			warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
-			     name_of(map)));
+	return harmless(s->v, warn(s->v, pc,
+				   "adds to a value of map %s without an atomic operation; this is harmless, because "
+				   "each thread has its own value",
+				   name_of(map)));
 }
 
 static int check_store(struct simt *s, uint32_t pc)
@@ -86,8 +87,8 @@ static int check_store(struct simt *s, uint32_t pc)
 	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
 		return warn_private_add(s, pc, map);
 	return warn(s->v, pc,
-		    "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
-		    "use __sync_fetch_and_add()",
+		    "adds to a value of map %s without an atomic operation, so additions of other "
+		    "threads are lost; use __sync_fetch_and_add()",
 		    name_of(map));
 }
 
@@ -105,7 +106,8 @@ static int check_atomic(struct simt *s, uint32_t pc)
 	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || is_add)
 		return 0;
 	err = warn(s->v, pc,
-		   "all lanes do this atomic operation on one address of map %s, so the hardware serializes them",
+		   "all threads of a warp do this atomic operation on one address of map %s, so the "
+		   "hardware serializes them",
 		   name_of(map));
 	return map && map->scratch ? harmless(s->v, err) : err;
 }
@@ -117,13 +119,13 @@ static int check_delete(struct simt *s, uint32_t pc)
 
 	if (map && (map->map_flags & F_NO_PREALLOC))
 		return gpubpf_diag_set(s->v->diag, GPUBPF_E_SIMT_FREE, pc,
-				       "deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
-				       "them",
+				       "deletes from map %s, which frees elements (BPF_F_NO_PREALLOC) while other threads use them",
 				       map->name);
 	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
 		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
 	err = warn(s->v, pc,
-		   "a deleted element of map %s may be used for another key while a lane still holds its address",
+		   "a deleted element of map %s may be reused for another key while another thread holds its address; if "
+		   "each thread uses only its own keys, write GPUBPF_SCRATCH after the map's definition",
 		   name_of(map));
 	return map && map->scratch ? harmless(s->v, err) : err;
 }
@@ -133,10 +135,10 @@ static int warn_outside(struct simt *s, uint32_t pc)
 	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
 
 	if (!map)
-		return 0; /* paths disagree about the map */
+		return 0; /* the map is not the same on all paths */
 	return warn(s->v, pc,
-		    "index %u is outside of map %s, whose last one is %u: the call fails, and nothing is counted; use an "
-		    "index below %u, or raise max_entries",
+		    "index %u is outside of map %s, whose last index is %u: the call fails, and nothing is counted; "
+		    "use an index below %u, or raise max_entries",
 		    s->v->aux[pc].index, name_of(map), map->max_entries - 1, map->max_entries);
 }
 
@@ -155,8 +157,8 @@ static bool is_warp_size(int32_t imm)
 }
 
 /*
- * Warns if a program computes a warp or lane number from a thread number: % 32, / 32, & 31, >> 5, or compares one with
- * a lane count.
+ * Warns if a program computes a warp or lane number from a thread number (% 32, / 32, & 31, >> 5), or compares a thread
+ * number with a number of lanes.
  */
 static int check_warp_size(struct simt *s, uint32_t pc)
 {
@@ -169,7 +171,7 @@ static int check_warp_size(struct simt *s, uint32_t pc)
 
 	if (insn->reg || !(alu || jump) || !(uniform_reg(s, pc, insn->dst) & LANE_ID))
 		return 0;
-	return warn(s->v, pc, "relies on a warp size: %d lanes here, but devices have 1 to 64; use helpers 510 and 511",
+	return warn(s->v, pc, "assumes a warp of %d threads, but devices have warps of 1 to 64; use helpers 510 and 511",
 		    alu && shift ? 1 << insn->imm : insn->imm + (insn->imm & 1));
 }
 
@@ -214,18 +216,21 @@ static int check_volume(struct verifier *v)
 	while (c->event_bytes && event < v->n && !outputs(v, event, false))
 		event++;
 	if (c->prints && print < v->n &&
-	    warn(v, print, "prints up to %llu line%s a %s: a launch of a million %ss makes as many millions",
-		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s", who, who) < 0)
+	    warn(v, print, "prints up to %llu line%s per %s, so a launch of a million %ss may print %llu million lines",
+		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s", who, who, (unsigned long long)c->prints) < 0)
 		return -ENOMEM;
 	if (c->event_bytes < MANY_BYTES || event == v->n)
 		return 0;
 	map = map_of(v, v->facts->insn[event].call->map);
-	err = warn(v, event, "emits up to %llu bytes of events a %s: %llu MiB for a launch of 2^20 %ss",
+	err = warn(v, event, "emits up to %llu bytes of events per %s, which is %llu MiB for a launch of 2^20 %ss",
 		   (unsigned long long)c->event_bytes, who, (unsigned long long)c->event_bytes, who);
 	return map && map->few ? harmless(v, err) : err;
 }
 
-/* Checks the program, which is proven safe, against the target's limits. Its facts are not attached to it yet. */
+/*
+ * Checks the program, which is proven safe, against the target's limits. The facts are attached to the program only for
+ * this check, because they are not final yet.
+ */
 static int check_limits(struct verifier *v)
 {
 	struct gpubpf_prog proven = *v->prog;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks stack slots of 8 bytes. A slot holds a spilled register, or its low bytes from the slot's first address on.
- * Its upper half may hold a second spill: the low bytes of a number, which the kernel does not track. Other bytes are
- * unknown numbers, zeros, or not written. A write to a part of a spill makes the spill's other bytes unknown. A pointer
- * is spilled and filled as a whole.
+ * Tracks stack slots of 8 bytes. A slot holds a spilled register, or the register's low bytes at the slot's first
+ * address. The upper half of a slot may hold a second spill, the low bytes of a number; the Linux kernel does not track
+ * these. All other bytes are unknown numbers, zeros, or not written. A write to a part of a spill makes the spill's
+ * other bytes unknown. Pointers are spilled and filled only with all 8 bytes.
  */
 #include <string.h>
 
@@ -84,9 +84,9 @@ static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64
 }
 
 /*
- * Turns the bytes of a partly overwritten spill into unknown numbers. If the spilled number is zero, its bytes stay
- * known zeros, and the number gets its precision mark. The kernel drops zeros, too (scrub_spilled_slot() of
- * kernel/bpf/verifier.c).
+ * Turns the remaining bytes of a partly overwritten spill into unknown numbers. If the spilled number is zero, its
+ * bytes stay known zeros, and the number gets its precision mark. The Linux kernel drops zeros too
+ * (scrub_spilled_slot() of kernel/bpf/verifier.c).
  */
 static void scrub(struct verifier *v, struct stack_slot *s)
 {
@@ -106,7 +106,7 @@ static void scrub_upper(struct stack_slot *s)
 			s->kind[k] = B_MISC;
 }
 
-/* Returns the known content of one byte: 0 = zero, 1 = some number, -1 = not written. */
+/* Returns the known state of one byte: 0 = zero, 1 = a number, -1 = not written. */
 static int byte_state(const struct stack_slot *s, unsigned int k)
 {
 	switch (s ? s->kind[k] : B_INVALID) {
@@ -129,8 +129,8 @@ static int refuse_uninit(struct verifier *v, int off)
 }
 
 /*
- * Checks that all bytes of [lo, end) hold numbers. *zero: all are zero. The kernel notices that only if all or none of
- * the bytes were spilled (check_stack_read_fixed_off() of kernel/bpf/verifier.c).
+ * Checks that all bytes of [lo, end) hold numbers. *zero is true if all bytes are zero. The Linux kernel notices this
+ * only if either all bytes were spilled or none (check_stack_read_fixed_off() of kernel/bpf/verifier.c).
  */
 static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool *zero)
 {
@@ -141,9 +141,11 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 		struct stack_slot *s = slot_of(f, b);
 		int state = byte_state(s, b & 7);
 
+		if (s && s->kind[b & 7] == B_ITER)
+			return refuse(v, GPUBPF_E_ITERATOR, "reads the iterator at r10%+d", b & ~7);
 		if (state < 0)
 			return refuse_uninit(v, b);
-		if (has_ptr(s)) {
+		if (has_ptr(s) && !v->reads_texts) {
 			int err = leak(v, GPUBPF_E_PTR_LEAK, "reads a part of the pointer spilled at r10%+d", b & ~7);
 
 			if (err < 0)
@@ -161,7 +163,7 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 	return 0;
 }
 
-/* Reads the low bytes of a number that was spilled with at least that many. */
+/* Reads the low `size` bytes of a spilled number into *dst. The spill has at least `size` bytes. */
 static void fill(const struct reg *spilled, unsigned int size, struct reg *dst)
 {
 	*dst = *spilled;
@@ -233,8 +235,8 @@ static int store_spill(struct verifier *v, struct stack_slot *s, unsigned int si
 }
 
 /*
- * Tracks the upper half only if the lower half was not written at its first store. Such slots are variables whose
- * address was taken. In arrays, tracked numbers would make most states differ.
+ * Returns true if a store to the upper half is tracked: the lower half was not written when the upper half was first
+ * stored. Such slots hold variables whose address was taken. In arrays, tracked numbers would make most states differ.
  */
 static bool tracks_upper(const struct verifier *v, const struct stack_slot *s)
 {
@@ -250,22 +252,31 @@ static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int s
 	fill(src, size, &s->upper);
 }
 
-/* Writes the byte range with content that is not tracked; with `definite` false, the bytes may or may not be written. */
+/* Returns true if a write to the byte range [lo, end) overwrites all bytes of the slot of byte b. */
+static bool overwrites_slot(int b, int lo, int end)
+{
+	return (b & ~7) >= lo && (b & ~7) + 8 <= end;
+}
+
+/*
+ * Writes content that is not tracked to the byte range. If `definite` is false, the bytes may or may not be written. A
+ * pointer may be overwritten as a whole; the other bytes of a partly overwritten pointer would become numbers.
+ */
 static int write_unknown(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool definite)
 {
 	for (int b = lo; b < end; b++) {
 		struct stack_slot *s = slot_of(f, b);
 		uint8_t *kind = &s->kind[b & 7];
 
-		if (has_ptr(s)) {
+		if (has_ptr(s) && !(definite && overwrites_slot(b, lo, end))) {
 			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", b & ~7);
 
 			if (err < 0)
 				return err;
 		}
 		if (!definite && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
-			mark_reg(v, &s->reg); /* the byte stays zero only because the spilled number is zero: mark
-					       * that number */
+			/* the byte stays zero only because the spilled number is zero, so the number gets its mark */
+			mark_reg(v, &s->reg);
 			continue;
 		}
 		if (holds_spill(s))
@@ -302,6 +313,41 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	return write_unknown(v, f, off, off + (int)size, zero, true);
 }
 
+static int refuse_iterator(struct verifier *v, const struct frame *f, int lo, int end)
+{
+	for (int b = lo; b < end; b++)
+		if (slot_of(f, b)->kind[b & 7] == B_ITER)
+			return refuse(v, GPUBPF_E_ITERATOR, "overwrites the iterator at r10%+d, which is not destroyed",
+				      b & ~7);
+	return 0;
+}
+
+int stack_iterator(struct verifier *v, const struct reg *p, bool fresh, const char *who, struct gpubpf_access *a,
+		   struct stack_slot **slot)
+{
+	int lo, hi, err;
+
+	if (p->type != R_STACK || !scalar_is_const(&p->s))
+		return refuse(v, GPUBPF_E_HELPER_ARG,
+			      "passes %s to %s, which requires an iterator at a constant place of the "
+			      "stack",
+			      type_name(p), who);
+	err = check_bounds(v, p, 0, 8, &lo, &hi);
+	if (err < 0 || (err = touch(v, p, lo, hi, 8, true, a)) < 0)
+		return err;
+	if (lo % 8)
+		return refuse(v, GPUBPF_E_MISALIGNED,
+			      "passes an iterator at r10%+d to %s, which is not a multiple of 8", lo, who);
+	*slot = slot_of(frame_of(v, p), lo);
+	if (fresh) {
+		err = refuse_iterator(v, frame_of(v, p), lo, lo + 8);
+		return err < 0 ? err : write_unknown(v, frame_of(v, p), lo, lo + 8, false, true);
+	}
+	return (*slot)->kind[0] == B_ITER ?
+		       0 :
+		       refuse(v, GPUBPF_E_ITERATOR, "passes r10%+d to %s, which is not an iterator", lo, who);
+}
+
 int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
 		struct gpubpf_access *a)
 {
@@ -311,9 +357,12 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 
 	if (err < 0 || (err = touch(v, p, lo, hi, size, true, a)) < 0)
 		return err;
+	if ((err = refuse_iterator(v, frame_of(v, p), lo, hi + (int)size)) < 0)
+		return err;
 	if (reg_is_ptr(src) && size != 8)
 		return refuse(v, GPUBPF_E_PTR_LEAK, "spills %u bytes of a pointer to %s", size, type_name(src));
-	if (p->frame != v->cur->nframes - 1 && (src->type == R_STACK || (src->type == R_KEY && !v->opts.any_ctx)))
+	if (p->frame != v->cur->nframes - 1 && (src->type == R_STACK || (src->type == R_INT && src->frame > p->frame) ||
+						(src->type == R_KEY && !v->opts.any_ctx)))
 		return refuse(v, GPUBPF_E_PTR_LEAK,
 			      "stores a pointer to %s, which ends before the caller does, into the caller's stack",
 			      type_name(src));
@@ -330,8 +379,8 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 }
 
 /*
- * A helper reads the memory, which must hold numbers, or fills it. If the location or size of the fill varies, the
- * memory must have been written before, since not all of it will be.
+ * Checks memory that a helper reads, which must hold numbers, or memory that a helper fills. If the location or size of
+ * the fill is not constant, the helper fills only a part of the memory. All of it must then be written already.
  */
 int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool write, const char *who,
 		 struct gpubpf_access *a)
@@ -344,6 +393,8 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	if (err < 0 || (err = touch(v, p, lo, hi, size, write, a)) < 0)
 		return err;
 	a->size_min = size_min;
+	if (write && (err = refuse_iterator(v, f, lo, hi + (int)size)) < 0)
+		return err;
 	if (!write || lo != hi || !exact) {
 		err = load_bytes(v, f, lo, hi + (int)size, &zero);
 		if (err < 0)
@@ -360,7 +411,10 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	return 0;
 }
 
-/* Returns true and the byte at p + off if it is known. Sets its precision mark, since the walk relies on it. */
+/*
+ * Stores the byte at p + off in *value and returns true if the byte is known. Sets its precision mark, since the walk
+ * relies on the byte.
+ */
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
 {
 	struct stack_slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
@@ -387,7 +441,10 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 	return true;
 }
 
-/* Returns true and the number at p if it is known. Sets its precision mark, since the walk relies on it. */
+/*
+ * Stores the number at p in *value and returns true if the number is known. Sets its precision mark, since the walk
+ * relies on the number.
+ */
 bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value)
 {
 	uint64_t byte, number = 0;

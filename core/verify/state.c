@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers, frames and precision marks. A mark stands for one number (in a register or slot) on one path. When the
- * verifier relies on a number, it sets its mark and those of its inputs, back across checkpoints. So a stored state
- * knows which of its numbers later code relied on.
+ * Registers, frames and precision marks. A mark belongs to one number (in a register or slot) on one path. When the
+ * verifier relies on a number, it sets the marks of this number and of its inputs, back across checkpoints. So a stored
+ * state knows on which of its numbers later code relied.
  */
 #include "verify.h"
 
@@ -103,6 +103,9 @@ struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uin
 		reg_uninit(&f->regs[r]);
 	f->func = func;
 	f->callsite = callsite;
+	f->id = new_id(v);
+	f->rounds_id = new_id(v);
+	f->may_left = GPUBPF_MAY_GOTO_MAX;
 	fp = &f->regs[GPUBPF_R10];
 	reg_const(fp, 0);
 	fp->type = R_STACK;
@@ -136,8 +139,8 @@ int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots)
 }
 
 /*
- * Creates a mark with two inputs and returns its number. Out of memory: returns 0, the mark that is never set, and the
- * walk stops.
+ * Creates a mark with two inputs and returns its index. If memory runs out, returns 0, the mark that is never set, and
+ * the walk stops.
  */
 uint32_t mark_new(struct verifier *v, uint32_t a, uint32_t b)
 {
@@ -163,7 +166,10 @@ bool mark_is_on(const struct verifier *v, uint32_t mark)
 	return mark && v->marks[mark].on;
 }
 
-/* Sets a mark and the marks of all its inputs. Each mark is visited once in the life of the verifier. */
+/*
+ * Sets a mark and the marks of all its inputs, recursively. Each mark is set once, so the total work is linear in the
+ * number of marks.
+ */
 void mark_precise(struct verifier *v, uint32_t mark)
 {
 	uint32_t n = 0;
@@ -287,10 +293,11 @@ static void forget_ref(struct verifier *v, struct reg *r, void *arg)
 		return;
 	}
 	reg_uninit(r);
-	r->ref = *(uint32_t *)arg; /* makes read_reg() report a use of the released record */
+	/* the register keeps the reference, so that read_reg() reports a use of the released record */
+	r->ref = *(uint32_t *)arg;
 }
 
-/* Releases a record: pointers into it become invalid in all frames. */
+/* Releases a record: pointers into the record become invalid in all frames. */
 int ref_release(struct verifier *v, uint32_t ref)
 {
 	ref_drop(v->cur, ref);
@@ -298,12 +305,12 @@ int ref_release(struct verifier *v, uint32_t ref)
 	return 0;
 }
 
-/* Takes ownership of the state, also on failure. */
+/* Queues a state to be walked from pc on. Takes ownership of the state, also on failure. */
 int push_branch(struct verifier *v, struct state *state, uint32_t pc)
 {
 	if (v->npending == MAX_PENDING || v->state_bytes > MAX_STATE_BYTES) {
 		state_free(v, state);
-		return refuse(v, GPUBPF_E_TOO_COMPLEX, "%u branches wait to be walked", v->npending);
+		return refuse(v, GPUBPF_E_TOO_COMPLEX, "more than %u branches are still to be checked", v->npending);
 	}
 	if (v->npending == v->cap_pending) {
 		uint32_t cap = v->cap_pending ? v->cap_pending * 2 : 16;

@@ -8,7 +8,7 @@ struct tnum tnum_sext(struct tnum t, unsigned int bits)
 	return (struct tnum){ (uint64_t)((int64_t)(t.value << n) >> n), (uint64_t)((int64_t)(t.mask << n) >> n) };
 }
 
-/* Shifting the mask arithmetically makes the copies of an unknown sign bit unknown as well. */
+/* The arithmetic shift of the mask makes copies of an unknown sign bit unknown. */
 struct tnum tnum_arsh(struct tnum t, unsigned int n, unsigned int bits)
 {
 	struct tnum wide = tnum_sext(t, bits);
@@ -19,8 +19,8 @@ struct tnum tnum_arsh(struct tnum t, unsigned int n, unsigned int bits)
 }
 
 /*
- * A bit of the sum is known if both operands' bits are known. The carry into it must also be the same in the smallest
- * and the largest sum. Carries only grow from the smallest to the largest.
+ * A bit of the sum is known if the bit is known in both operands and the carry into the bit is known. A carry is known
+ * if it is the same in the smallest and in the largest sum, because a larger sum never has fewer carries.
  */
 struct tnum tnum_add(struct tnum a, struct tnum b)
 {
@@ -39,8 +39,8 @@ struct tnum tnum_sub(struct tnum a, struct tnum b)
 }
 
 /*
- * Long multiplication. The known bits of both give one exact product. The uncertainty of each partial product is summed
- * as a mask-only tnum, which loses less than one sum of both.
+ * Long multiplication. The product of the known bits is exact. The unknown bits of the partial products are summed
+ * separately, as tnums with only a mask. This loses less precision than a sum of complete partial products.
  */
 struct tnum tnum_mul(struct tnum a, struct tnum b)
 {
@@ -87,8 +87,9 @@ struct tnum tnum_bswap(struct tnum t, unsigned int bytes)
 }
 
 /*
- * Looks at the highest bit where x differs from all members. If they have a 1 there, the result is the smallest member
- * with x's upper bits. If they have a 0, the lowest unknown bit above it that is 0 in x is set.
+ * Compares x with the known bits and examines the highest bit in which x differs from them. If the known bit is 1, the
+ * result is the smallest member with x's bits above it. If the known bit is 0, the result sets the lowest unknown bit
+ * above it that is 0 in x.
  */
 bool tnum_at_least(struct tnum t, uint64_t x, uint64_t *member)
 {

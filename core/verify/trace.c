@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports the walk line by line (`gpubpf prog verify -v`). It shows each instruction with its changes, the known state
- * at the start of a path, and the end of a path that an earlier state covers. Similar to the kernel's log of level 2
- * (Documentation/bpf/verifier.rst, "Understanding eBPF verifier messages").
+ * Reports the walk line by line (`gpubpf prog verify -v`). The trace shows each instruction with its changes, and the
+ * known state at the start of a path. It also shows where a path ends because an earlier state covers its state. The
+ * trace is similar to the Linux kernel's log of level 2 (Documentation/bpf/verifier.rst, "Understanding eBPF verifier
+ * messages").
  */
 #include "verify.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct trace {
-	struct reg regs[GPUBPF_NREGS]; /* the registers before the instruction */
+	struct reg regs[GPUBPF_NREGS]; /* registers before the instruction */
 	const struct state *state;     /* the path's state */
 	uint32_t nframes, pc;
 	const struct gpubpf_line *line;
@@ -48,7 +49,10 @@ static bool writes_reg(const struct gpubpf_insn *insn, int r)
 	return insn->dst == r && (insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD);
 }
 
-/* Appends the registers of the current frame; with an instruction, only the registers that it wrote or changed. */
+/*
+ * Appends the registers of the current frame to the text. With an instruction, appends only the registers that the
+ * instruction wrote or changed.
+ */
 static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
 {
 	const struct reg *regs = cur_regs(v);
@@ -64,7 +68,7 @@ static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size,
 	return used;
 }
 
-/* Appends the content of the stack slot after a store. */
+/* Appends the content of the stack slot to which the instruction stored. */
 static void add_slot(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
 {
 	const struct reg *p = &v->trace->regs[insn->dst];
@@ -102,7 +106,7 @@ void trace_path(struct verifier *v, uint32_t from)
 
 	if (!v->trace)
 		return;
-	snprintf(what, sizeof(what), "the other way from %u", from);
+	snprintf(what, sizeof(what), "the other side of the branch at %u", from);
 	emit_state(v, what, v->pc);
 	v->trace->line = NULL;
 }
@@ -139,7 +143,7 @@ void trace_before(struct verifier *v)
 	memcpy(v->trace->regs, cur_regs(v), sizeof(v->trace->regs));
 }
 
-/* Reports the instruction's changes, or the whole frame if the frame changed. */
+/* Reports the instruction's changes. If a call or return changed the frame, reports the complete frame. */
 void trace_after(struct verifier *v, bool ended)
 {
 	struct trace *t = v->trace;

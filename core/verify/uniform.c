@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: computes which registers and stack slots are uniform over a block or a warp.
- * Before: the walk has filled the facts.
+ * Does: computes which registers and stack slots are uniform, that is equal in all lanes of a block or a warp.
+ * Before: the walk has stored the facts.
  * After: each register has a level at each instruction: uniform in the block, uniform in the warp, or varying. A stack
- * slot has the level of the worst store to it.
+ * slot has the lowest level of all stores to it.
  * Requires: the control flow graph of cfg.c.
  *
- * A forward analysis to the fixed point. Control has a level too. Between a branch on a varying condition and its
- * immediate post-dominator, lanes have diverged, and results computed there vary. This includes loops that lanes leave
- * at different times. Sources: Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", CC 2012 (data, sync and
- * temporal divergence); LLVM's uniformity analysis.
+ * This is a forward analysis to the fixed point. Control flow has a level too. Between a branch on a varying condition
+ * and its immediate post-dominator, lanes have diverged, and results computed there vary. This includes loops that
+ * lanes leave at different times. Sources: Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", CC 2012
+ * (data, sync and temporal divergence); LLVM's uniformity analysis.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,10 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return level | ((a | b) & LANE_ID);
 }
 
-/* Stores the successors in the same function, and returns their number. After a call comes the next instruction. */
+/*
+ * Stores the successors in the same function, and returns their number. The successor of a call is the next
+ * instruction.
+ */
 static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -57,7 +60,10 @@ static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 	}
 }
 
-/* Finds the nearest common post-dominator. The node with the smaller number is further from the exits, and advances. */
+/*
+ * Finds the nearest common post-dominator of two instructions. Repeatedly replaces the instruction with the smaller
+ * number, which is further from the exits, by its post-dominator.
+ */
 static uint32_t meet(const struct simt *s, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -69,7 +75,7 @@ static uint32_t meet(const struct simt *s, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The reversed graph: the predecessors of pc are from[first[pc]] to from[first[pc + 1]]. */
+/* The reversed control flow graph: the predecessors of pc are from[first[pc]] to from[first[pc + 1] - 1]. */
 struct reversed {
 	uint32_t *first, *from, *list, count;
 };
@@ -94,7 +100,7 @@ static int reverse(const struct simt *s, struct reversed *g)
 	return 0;
 }
 
-/* Numbers nodes in post-order of a depth-first search from one exit, over the reversed edges. */
+/* Numbers instructions in post-order of a depth-first search from one exit, along the reversed edges. */
 static void number(struct simt *s, struct reversed *g, uint32_t exit)
 {
 	uint32_t n = 0;
@@ -140,7 +146,10 @@ static bool find_join(struct simt *s, uint32_t pc)
 	return true;
 }
 
-/* Immediate post-dominators, as Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001. */
+/*
+ * Computes immediate post-dominators by the algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+ * Algorithm", 2001.
+ */
 static int find_joins(struct simt *s)
 {
 	struct reversed g = { NULL };
@@ -165,7 +174,7 @@ static int find_joins(struct simt *s)
 	return err;
 }
 
-/* Lowers the level of all instructions between a branch and its post-dominator to at most `level`. */
+/* Lowers the level of all instructions between a branch and its immediate post-dominator to at most `level`. */
 static void lower_region(struct simt *s, uint32_t branch, uint8_t level)
 {
 	uint32_t n = 0, to[2], end = s->join[branch];
@@ -246,9 +255,11 @@ static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 		return VARYING | LANE_ID;
 	if (off >= offsetof(struct gpubpf_ctx, global_linear) && off < offsetof(struct gpubpf_ctx, arg))
 		return VARYING | LANE_ID;
-	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* arguments of a called function differ by lane */
+	/* the arguments of a called function may differ between lanes */
+	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off))
 		return VARYING;
-	if (off >= offsetof(struct gpubpf_ctx, result)) /* the place's operands are stored from this offset on */
+	/* the operands of the place begin at this offset of the context */
+	if (off >= offsetof(struct gpubpf_ctx, result))
 		return VARYING;
 	return SAME_BLOCK;
 }
@@ -269,15 +280,15 @@ static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 	}
 }
 
-/* Returns the level of the memory that a pointer argument points to. */
+/* Returns the level of the memory to which a pointer argument points. */
 static uint8_t memory_level(struct simt *s, const struct gpubpf_access *a)
 {
 	return a->spaces == GPUBPF_SPACE_STACK ? stack_level(s, a) : VARYING;
 }
 
 /*
- * Returns the level of the address that a look-up returns. For a map of maps it varies: the host may replace an element
- * between the look-ups of two lanes.
+ * Returns the level of the address that a look-up returns. The address in a map of maps varies, because the host may
+ * replace an element between the look-ups of two lanes.
  */
 static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 {
@@ -289,7 +300,7 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 	return memory_level(s, &c->arg[1]) & LEVEL;
 }
 
-/* Returns the level of the helper's output: its result, or the memory that it writes. */
+/* Returns the level of the helper's result, or of the memory that the helper writes. */
 static uint8_t output_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
 {
 	switch (h->level) {
@@ -329,7 +340,7 @@ static void set_reg(uint8_t *out, unsigned int r, uint8_t level, uint8_t control
 	out[r] = least(level, control);
 }
 
-/* Computes the registers after the instruction. */
+/* Computes the levels of the registers after the instruction. */
 static void transfer(struct simt *s, uint32_t pc, const uint8_t *in, uint8_t *out)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -384,8 +395,8 @@ static void flow(struct simt *s, uint32_t to, const uint8_t *regs)
 }
 
 /*
- * Propagates levels into a called function, which gets the worst level of all its calls, and the worst result to its
- * callers.
+ * Propagates levels between a call and the called function. The function's arguments get the lowest level of all calls,
+ * and its result has the lowest level of all its exits.
  */
 static void flow_call(struct simt *s, uint32_t pc, uint8_t *regs)
 {
@@ -405,6 +416,8 @@ static uint8_t condition(const struct simt *s, uint32_t pc, const uint8_t *in)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
 
+	if (insn->op == GPUBPF_MAY_GOTO)
+		return VARYING;
 	return insn->reg ? least(in[insn->dst], in[insn->src]) : in[insn->dst];
 }
 
@@ -437,7 +450,7 @@ static void visit(struct simt *s, uint32_t pc)
 		flow(s, to[i], out);
 }
 
-/* Marks callbacks as divergent: the number of iterations differs by lane. */
+/* Marks callbacks as divergent, because the number of iterations may differ between lanes. */
 static void lower_callbacks(struct simt *s)
 {
 	for (uint32_t f = 0; f < s->v->nfuncs; f++) {
@@ -510,7 +523,7 @@ uint8_t uniform_reg(const struct simt *s, uint32_t pc, unsigned int r)
 	return s->in[(size_t)pc * GPUBPF_NREGS + r];
 }
 
-/* Returns the level of the instruction's result: a register, or the condition of a jump. */
+/* Returns the level of the instruction's result, which is a register or the condition of a jump. */
 uint8_t uniform_result(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk follows every path through the program, with the known state of each register and stack slot, until the path
- * ends or an earlier state covers it. docs/reference/verifier.md argues that this is sound.
+ * Walks every path through the program, with the known state of each register and stack slot. A path ends at an exit,
+ * or when an earlier state covers its state. docs/reference/verifier.md explains why this is sound.
  */
 #include "verify.h"
 
@@ -11,9 +11,13 @@
 #include <string.h>
 
 #define MAX_WALKED 1000000
-#define MAX_MARKS ((4u << 20) - 4096) /* with the marks of one instruction added, a power of two: 48 MiB of marks */
+/*
+ * Maximum number of marks before an instruction is walked. The instruction may create up to 4096 more. The array then
+ * has at most 4 Mi marks (48 MiB).
+ */
+#define MAX_MARKS ((4u << 20) - 4096)
 
-/* Takes the next pending path. Returns false when all paths are walked. */
+/* Takes the next queued path. Returns false when all paths are walked. */
 static bool next_path(struct verifier *v)
 {
 	state_free(v, v->cur);
@@ -79,9 +83,10 @@ static int check_limits(struct verifier *v)
 	if (v->no_memory)
 		return -ENOMEM;
 	if (v->nmarks > MAX_MARKS)
-		return refuse(v, GPUBPF_E_TOO_COMPLEX, "the paths depend on more than %u numbers", MAX_MARKS);
+		return refuse(v, GPUBPF_E_TOO_COMPLEX, "the program has more than %u different numbers on its paths",
+			      MAX_MARKS);
 	if (v->walked++ >= v->opts.max_states)
-		return refuse(v, GPUBPF_E_TOO_COMPLEX, "%llu instructions were walked, and paths are left",
+		return refuse(v, GPUBPF_E_TOO_COMPLEX, "%llu instructions were checked, and some paths remain",
 			      (unsigned long long)v->opts.max_states);
 	return 0;
 }
@@ -152,8 +157,17 @@ static int check_cost(struct verifier *v)
 	if (line)
 		snprintf(at, sizeof(at), " (line %u)", line->line);
 	return gpubpf_diag_set(v->diag, GPUBPF_E_COST, c->hot_pc,
-			       "a lane may run %llu instructions, %llu are allowed; most are spent around instruction %u%s",
+			       "a thread may run %llu instructions; the limit is %llu; most of them are near "
+			       "instruction %u%s",
 			       (unsigned long long)c->insns, (unsigned long long)v->opts.max_cost, c->hot_pc, at);
+}
+
+/* Notes the kernel arguments that a direct run uses for its result (core/wire/direct.h). */
+static void note_run(struct verifier *v)
+{
+	v->facts->is_run = v->prog->is_run;
+	if (v->prog->is_run)
+		v->facts->ctx_args |= GPUBPF_DIRECT_ARGS;
 }
 
 static int run(struct verifier *v)
@@ -165,6 +179,7 @@ static int run(struct verifier *v)
 	v->aux = calloc(v->n, sizeof(*v->aux));
 	if (!v->aux || facts_init(v) < 0 || trace_init(v) < 0)
 		return -ENOMEM;
+	note_run(v);
 	err = cfg_check(v);
 	if (err < 0)
 		return err;

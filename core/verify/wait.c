@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refuses loops that wait for another lane. Lanes of a warp may run in lockstep. A lane that spins until another lane
- * writes a word or releases a lock can keep that other lane from running. In the PTX ISA only newer devices promise
- * "Independent forward progress"; OpenCL C 3.0, 3.2.1 promises none between work-items.
+ * Refuses loops that wait for another lane. Lanes of a warp may run in lockstep. If a lane spins until another lane
+ * writes a word or releases a lock, the spinning lane can prevent the other lane from running. In the PTX ISA, only
+ * newer devices guarantee "Independent forward progress"; OpenCL C 3.0, 3.2.1 does not guarantee it between work-items.
  *
- * Such a loop exits only on a value that it reads, at a fixed address, from memory that other lanes write. A loop makes
- * progress alone if it counts, stores to successive addresses, or retries a compare-and-exchange with the value it last
- * read.
+ * Such a loop exits only on a value that it reads at a fixed address from memory that other lanes write. A loop does
+ * not depend on other lanes if it counts or stores to successive addresses. The same is true if it retries a
+ * compare-and-exchange with the value that it last read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,18 +14,18 @@
 
 #include "simt.h"
 
-/* How a register's value may change inside the loop; 0: it is the same in every iteration. */
+/* flags: how a register's value may change inside the loop (0: it does not change) */
 enum {
-	FROM_SHARED = 1, /* the iteration reads it from shared memory at a fixed address */
-	FROM_ROUND = 2,  /* the loop itself changes it in each iteration */
+	FROM_SHARED = 1, /* each iteration reads the value from shared memory at a fixed address */
+	FROM_ROUND = 2,  /* the loop changes the value in each iteration */
 };
 
 struct loop {
 	const struct simt *s;
 	uint32_t head, tail;
-	uint32_t first, last; /* first and last instruction of the loop's body */
-	uint8_t *body;        /* [n]: the instruction is in the body */
-	uint8_t *regs;        /* [n][registers]: FROM_* before each instruction */
+	uint32_t first, last; /* first and last instruction in the loop */
+	uint8_t *body;        /* [n]: true if the instruction is in the loop */
+	uint8_t *regs;        /* [n][registers]: flags FROM_* of each register before instruction n */
 	uint32_t *work;       /* [n]: instructions to visit */
 };
 
@@ -88,7 +88,7 @@ static void transfer(const struct loop *l, uint32_t pc, uint8_t *regs)
 }
 
 /*
- * Stores the successors except the loop's head, and returns their number (1 or 2). After a call comes the next
+ * Stores the successors except the loop's head, and returns their number (1 or 2). The successor of a call is the next
  * instruction.
  */
 static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
@@ -120,8 +120,9 @@ static void reach_from_head(struct loop *l)
 }
 
 /*
- * Finds the loop's body: instructions that the head reaches, and that reach the back jump without passing the head
- * again. False: the jump is no back edge, because the compiler placed later code first.
+ * Finds the instructions of the loop: they are reachable from the head, and reach the back edge without passing the
+ * head again. Returns false if the jump is not a back edge. A backward jump may also lead to later code that the
+ * compiler placed first.
  */
 static bool find_body(struct loop *l)
 {
@@ -165,7 +166,7 @@ static bool join(uint8_t *to, const uint8_t *from)
 	return changed;
 }
 
-/* Sets the registers at the loop's head: those that the loop writes differ in each iteration. */
+/* Sets the flags of the registers at the loop's head: registers that the loop writes differ in each iteration. */
 static void head_regs(const struct loop *l, uint8_t *regs)
 {
 	memset(regs, 0, GPUBPF_NREGS);
@@ -209,11 +210,14 @@ static bool exits_loop(const struct loop *l, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 
-	return insn->kind == GPUBPF_INSN_JCOND && v_took_both_edges(l->s->v, pc) &&
+	return insn->kind == GPUBPF_INSN_JCOND && insn->op != GPUBPF_MAY_GOTO && v_took_both_edges(l->s->v, pc) &&
 	       !(l->body[insn->target] && l->body[pc + 1]);
 }
 
-/* Does the loop store to another address in each iteration? Then it makes progress, and may read its own stores. */
+/*
+ * Returns true if the loop stores to another address in each iteration. Such a loop makes progress, and may read its
+ * own stores.
+ */
 static bool makes_progress(const struct loop *l)
 {
 	for (uint32_t pc = l->first; pc <= l->last; pc++)

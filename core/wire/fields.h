@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structures as bytes, field by field. One description serves both directions: a codec either writes the structure or
- * reads into it, so the two cannot diverge. Writing does not change the structure. Reading trusts nothing: every
- * length, index and enumeration is checked. A bad value makes the codec fail; the structure is then incomplete and must
- * not be used.
+ * Encodes and decodes structures field by field. One function per structure serves both directions: it writes the
+ * structure to a writer, or reads the structure from a reader. So writer and reader cannot diverge. Writing does not
+ * change the structure.
+ *
+ * Reading trusts no input: every length, index and enumeration is checked. A bad value sets `failed`. The structure is
+ * then incomplete and must not be used.
  */
 #ifndef GPUBPF_CORE_WIRE_FIELDS_H
 #define GPUBPF_CORE_WIRE_FIELDS_H
@@ -16,8 +18,8 @@ struct gpubpf_pool;
 struct gpubpf_codec {
 	struct gpubpf_writer *w; /* writing; NULL: reading */
 	struct gpubpf_reader r;
-	struct gpubpf_pool *pool; /* reading: allocates arrays and strings of any length. NULL: the structure contains
-				    * neither */
+	/* reading: allocates arrays and strings of variable length; NULL if the structure contains none */
+	struct gpubpf_pool *pool;
 	bool failed;
 };
 
@@ -28,8 +30,10 @@ void gpubpf_codec_u64(struct gpubpf_codec *c, uint64_t *v);
 void gpubpf_codec_s16(struct gpubpf_codec *c, int16_t *v);
 void gpubpf_codec_s32(struct gpubpf_codec *c, int32_t *v);
 void gpubpf_codec_bool(struct gpubpf_codec *c, bool *v);
-/* Codes a number that must be below `limit`, and returns it. A number that is not below fails the codec and
- * returns 0. */
+/*
+ * Writes or reads a number that must be below `limit`, and returns it. If it is not, the codec fails and the function
+ * returns 0.
+ */
 uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 #define GPUBPF_CODEC_ENUM(c, v, limit)                                \
 	do {                                                          \
@@ -38,12 +42,14 @@ uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit);
 			(v) = got_;                                   \
 	} while (0)
 void gpubpf_codec_str(struct gpubpf_codec *c, char *buf, size_t size);
-/* Fails the codec unless `ok`, in both directions. */
+/* Makes the codec fail if `ok` is false, when writing and when reading. */
 void gpubpf_codec_check(struct gpubpf_codec *c, bool ok);
 
 void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps);
-/* Writes or reads capabilities in a message of the session. gpubpf_get_caps() returns false, with the reader failed, if
- * the message holds none. */
+/*
+ * Write or read capabilities in a message of the session. If the message contains no valid capabilities,
+ * gpubpf_get_caps() sets r->failed and returns false.
+ */
 void gpubpf_put_caps(struct gpubpf_writer *w, const struct gpubpf_device_caps *caps);
 bool gpubpf_get_caps(struct gpubpf_reader *r, struct gpubpf_device_caps *caps);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matches patterns as fnmatch(3) without flags, by bytes: POSIX.1-2024 XCU 2.14.1 and 2.14.2 in the POSIX locale. The C
- * library's version uses 2 to 23 KiB of stack, depending on pattern and locale. Hooked calls match on the application's
- * stack.
+ * Matches glob patterns like fnmatch(3) without flags, byte by byte (POSIX.1-2024 XCU 2.14.1 and 2.14.2 in the POSIX
+ * locale). The C library's fnmatch() uses 2 to 23 KiB of stack. That is too much in hooked calls, which run on the
+ * application's stack.
  */
 #include "match.h"
 
@@ -19,7 +19,10 @@ static const struct {
 	{ "punct", ispunct }, { "space", isspace }, { "upper", isupper }, { "xdigit", isxdigit },
 };
 
-/* Is c in the class that `at` names, after its "[:"? *end is after its ":]", or NULL if it is not a class. */
+/*
+ * Is c in the character class whose name begins at `at`, after "[:"? Sets *end to the position after ":]", or to NULL
+ * if there is no such class.
+ */
 static bool in_class(const char *at, unsigned char c, const char **end)
 {
 	const char *close = strstr(at, ":]");
@@ -33,7 +36,10 @@ static bool in_class(const char *at, unsigned char c, const char **end)
 	return false;
 }
 
-/* Parses a character of a bracket expression: itself, escaped, or [.c.] or [=c=]. NULL: the pattern ends in it. */
+/*
+ * Parses one character of a bracket expression: plain, escaped, or written as [.c.] or [=c=]. Returns the position
+ * after the character, or NULL if the pattern ends before it.
+ */
 static const char *bracket_char(const char *at, unsigned char *c)
 {
 	if (at[0] == '[' && (at[1] == '.' || at[1] == '=') && at[2] && at[3] == at[1] && at[4] == ']') {
@@ -46,8 +52,8 @@ static const char *bracket_char(const char *at, unsigned char *c)
 }
 
 /*
- * Does the expression at `at`, after its '[', match c? *end is after its ']'. Without a ']', *end is NULL and the '['
- * is an ordinary character.
+ * Does the bracket expression match c? `at` is the position after '['. Sets *end to the position after ']'. If there is
+ * no ']', *end is NULL, and the '[' is an ordinary character.
  */
 static bool in_bracket(const char *at, unsigned char c, const char **end)
 {
@@ -74,7 +80,10 @@ static bool in_bracket(const char *at, unsigned char c, const char **end)
 	return found != not;
 }
 
-/* Does the pattern's first piece, which is not '*', match c? *next is after that piece. */
+/*
+ * Does the first element of the pattern (a character, '?' or bracket expression, but not '*') match c? Sets *next to
+ * the position after this element.
+ */
 static bool piece_matches(const char *pattern, unsigned char c, const char **next)
 {
 	const char *end;
@@ -97,8 +106,8 @@ static bool piece_matches(const char *pattern, unsigned char c, const char **nex
 }
 
 /*
- * A '*' matches the shortest text after which the pieces up to the next '*' match. So the search never backtracks to an
- * earlier '*'.
+ * After a '*', the shortest text is tried first. When the elements after it match up to the next '*', the search never
+ * returns to the earlier '*'.
  */
 bool gpubpf_glob_matches(const char *pattern, const char *text)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bpftime's names for GPU kernels: kprobes of functions "cuda__NAME", which the Linux kernel does not have. */
+/*
+ * The names that bpftime's objects use for GPU kernels: kprobes of functions "cuda__NAME". The Linux kernel has no
+ * functions of these names.
+ */
 #ifndef GPUBPF_CORE_WIRE_KPROBE_H
 #define GPUBPF_CORE_WIRE_KPROBE_H
 
@@ -8,10 +11,10 @@
 #include <string.h>
 
 #define GPUBPF_KPROBE_GPU "cuda__"
-#define GPUBPF_KPROBE_CAPTURE "__memcapture"     /* name of a function whose program runs at each memory access */
-#define GPUBPF_KPROBE_RUN "__directly_run"       /* name of a function whose program bpftime runs on the GPU without a
-						  * kernel of the application; not supported */
-#define GPUBPF_KPROBE_NOT_RUN "bpftime's programs that run without a probed kernel are not supported"
+#define GPUBPF_KPROBE_CAPTURE "__memcapture" /* function name; the program runs at each memory access */
+/* function name; bpftime runs the program on the GPU independently of the application's GPU kernels */
+#define GPUBPF_KPROBE_RUN "__directly_run"
+#define GPUBPF_KPROBE_NOT_RUN "programs of __directly_run begin as a kprobe; use kprobe/__directly_run"
 
 static inline bool gpubpf_kprobe_is_gpu(const char *function)
 {
@@ -19,8 +22,8 @@ static inline bool gpubpf_kprobe_is_gpu(const char *function)
 }
 
 /*
- * Returns the kernel's name in a kprobe's name: cuda__NAME is NAME. For a mangled name such as cuda__Z3foov, one
- * underscore belongs to the name: _Z3foov.
+ * Returns the GPU kernel's name in a kprobe's function name. For cuda__NAME this is NAME. For a mangled name such as
+ * cuda__Z3foov, the second underscore belongs to the kernel's name: _Z3foov.
  */
 static inline const char *gpubpf_kprobe_kernel(const char *function)
 {

@@ -16,7 +16,8 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s-pin", end ? (int)(end - session) : (int)strlen(session), session);
 }
 
-enum { IN_PACKET, IN_MEMFD }; /* location of the payload: in the packet, or in its first descriptor */
+/* first byte of a payload: the data follows in the packet, or is in the packet's first descriptor (a memfd) */
+enum { IN_PACKET, IN_MEMFD };
 
 static int send_in_memfd(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
 {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * Finds the <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then that many characters. The last one of a
- * nested name, or the only one, is the function's name in the source. L marks internal linkage. After N, the letters r,
- * V, K, R, O qualify a member function's object.
+ * Finds the function's name in an Itanium-mangled name: the last <source-name> (Itanium C++ ABI 5.1.2), which is a
+ * decimal length and that many characters. A nested name begins with N and contains several. After N, the letters r, V,
+ * K, R, O qualify a member function's object. L marks internal linkage.
  */
 static bool source_name(const char *mangled, char *out, size_t size)
 {

@@ -34,7 +34,7 @@ int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg)
 	return 0;
 }
 
-/* Moves the descriptors of mh into msg->fds; excess descriptors are closed at once. */
+/* Moves the descriptors of a received message into msg->fds. Closes the descriptors that do not fit. */
 static void collect_fds(struct msghdr *mh, struct gpubpf_packet *msg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {

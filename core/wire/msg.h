@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets of core/wire/protocol.h on a socket, and the memfds that travel with them. Shared by tool, agent and workers:
- * libc only, no allocation, safe in any thread.
+ * Sends and receives packets of core/wire/protocol.h on a socket, and creates and checks the memfds that travel with
+ * them. The tool, the agent and the workers share this code. It uses only libc, allocates no memory, and may be called
+ * from any thread.
  */
 #ifndef GPUBPF_CORE_WIRE_MSG_H
 #define GPUBPF_CORE_WIRE_MSG_H
@@ -16,48 +17,57 @@
 #define GPUBPF_MSG_BUF (sizeof(struct gpubpf_msg_hdr) + GPUBPF_MSG_MAX)
 
 struct gpubpf_packet {
-	uint16_t type; /* enum gpubpf_msg, or one of a newer minor version */
+	uint16_t type; /* enum gpubpf_msg, or a type of a newer minor version */
 	uint32_t seq;
 	struct gpubpf_reader payload; /* points into the caller's buffer */
-	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1: no descriptor */
+	int fds[GPUBPF_MSG_FDS];      /* the receiver owns these descriptors; -1: no descriptor */
 	uint32_t nfds;
-	bool lost; /* descriptors arrived that this process had no room for; fds is empty */
+	bool lost; /* descriptors were lost because this process has too many open files; nfds is then 0 */
 };
 
-/* Checks a packet's header and points msg->payload at its payload. 0 or -EPROTO. Pure. */
+/*
+ * Checks a packet's header, and sets msg->type, seq and payload. The payload points into the packet. Returns 0 or
+ * -EPROTO.
+ */
 int gpubpf_msg_parse(const void *packet, size_t size, struct gpubpf_packet *msg);
 
 /*
- * Receives one packet into buf[GPUBPF_MSG_BUF]. `flags` as of recvmsg(2). Descriptors arrive close-on-exec. Returns 0,
- * -EPIPE when the peer closed, -EPROTO when the packet breaks a rule (its descriptors are closed), or recvmsg's -errno.
+ * Receives one packet into buf[GPUBPF_MSG_BUF]. `flags` are flags of recvmsg(2). Received descriptors are
+ * close-on-exec. Returns 0, or -errno: -EPIPE if the peer closed the socket, -EPROTO if the packet breaks a rule (its
+ * descriptors are closed).
  */
 int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg);
 
-/* Closes the descriptors that are still in msg->fds. gpubpf_msg_take_fd() moves descriptor i out of it, to
- * the caller. */
+/*
+ * gpubpf_msg_close() closes the descriptors in msg->fds. gpubpf_msg_take_fd() removes descriptor i from msg->fds, and
+ * the caller then owns it.
+ */
 void gpubpf_msg_close(struct gpubpf_packet *msg);
-int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* returns -1 if msg has no such descriptor */
+int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* returns -1 if there is no descriptor i */
 
 /*
- * Sends one packet; never raises SIGPIPE. `payload` may be NULL. `flags` as of sendmsg(2). Returns 0, -EMSGSIZE when
- * the payload is over GPUBPF_MSG_MAX, -ENOMEM when the writer had failed, or sendmsg's -errno.
+ * Sends one packet, and never raises SIGPIPE. `payload` may be NULL. `flags` are flags of sendmsg(2). Returns 0, or
+ * -errno: -EMSGSIZE if the payload is longer than GPUBPF_MSG_MAX, -ENOMEM if the writer has failed.
  */
 int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *payload,
 		    const int *fds, uint32_t nfds);
 
 /*
- * Did a process of this user listen at the other end when connect(2) succeeded? 0, or -EPERM: another user's process
- * did.
+ * Checks that the process that listened on the socket at connect(2) belongs to this user. Returns 0, or -EPERM if
+ * another user owns it.
  */
 int gpubpf_msg_check_peer(int sock);
 
-/* Creates a memfd with a copy of data that can never change. Returns the descriptor, or -errno. */
+/* Creates a memfd with a copy of the data, sealed against all changes. Returns the descriptor, or -errno. */
 int gpubpf_memfd_image(const char *name, const void *data, size_t size);
-/* Creates a zeroed memfd of `size` bytes that can be written but neither shrink nor grow. */
+/*
+ * Creates a memfd of `size` zero bytes, sealed against shrinking and growing but not against writes. Returns the
+ * descriptor, or -errno.
+ */
 int gpubpf_memfd_shared(const char *name, size_t size);
 /*
- * Checks a received memfd: sealed against shrinking, and at most `max` bytes. Returns its size, or -errno: -EPERM not
- * sealed, -E2BIG too large, -EINVAL no memfd.
+ * Checks a received memfd. Returns its size in bytes, or -errno: -EPERM if it can be shrunk, -E2BIG if it is larger
+ * than `max` bytes, -EINVAL if it is not a memfd.
  */
 int64_t gpubpf_memfd_size(int fd, size_t max);
 

@@ -21,8 +21,8 @@ void gpubpf_name_short(const char *name, size_t len, char out[GPUBPF_NAME_SIZE])
 		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
 	out = mempcpy(out, name, HEAD);
 	*out++ = '$';
-	for (int bit = 60; bit >= 0; bit -= 4) /* not by printf(), which takes 2 KiB of the application's stack when a
-						* launch matches names */
+	/* Avoid printf(), which needs 2 KiB of stack: launches of the application call this function to match names. */
+	for (int bit = 60; bit >= 0; bit -= 4)
 		*out++ = "0123456789abcdef"[hash >> bit & 15];
 	*out++ = '$';
 	out = mempcpy(out, name + len - TAIL, TAIL);

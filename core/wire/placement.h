@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of memory for maps, which are the rows of placements.def, and whether a device has them. */
+/*
+ * The kinds of memory in which maps can be placed (the rows of placements.def), and the capabilities that a device
+ * needs for them.
+ */
 #ifndef GPUBPF_CORE_WIRE_PLACEMENT_H
 #define GPUBPF_CORE_WIRE_PLACEMENT_H
 
@@ -14,28 +17,33 @@ enum gpubpf_placement {
 	GPUBPF_PLACEMENTS,
 };
 
-/* Returns the name, such as "pinned"; NULL past the end. */
+/* Returns the name of a kind of memory, such as "pinned", or NULL if the number is too large. */
 const char *gpubpf_placement_name(uint32_t placement);
 const char *gpubpf_placement_meaning(uint32_t placement);
-/* Returns the enum gpubpf_placement of that name, or -1. */
+/* Returns the enum gpubpf_placement with this name, or -1. */
 int gpubpf_placement_find(const char *name);
-/* Lists all names: "device, pinned, svm or managed". */
+/* Stores a list of all names, "device, pinned, svm or managed", in buf. */
 void gpubpf_placement_list(char *buf, size_t size);
-/* Returns the name of the i-th capability, such as "host-pinned", and its GPUBPF_CAP_*; NULL past the end. */
+/*
+ * Returns the name of memory capability number i, such as "host-pinned", and stores its GPUBPF_CAP_... bit in *bit.
+ * Returns NULL if i is too large.
+ */
 const char *gpubpf_memory_cap_at(size_t i, uint64_t *bit, const char **meaning);
 
 /*
- * Returns the name of a capability (enum gpubpf_cap_bits) that a device needs for the memory `where` and that `caps`
- * lacks; NULL: the device has such memory.
+ * Returns the name of a capability that a device needs for memory of the kind `where`, and that is missing in `caps`
+ * (enum gpubpf_cap_bits). Returns NULL if the device supports such memory.
  */
 const char *gpubpf_placement_lacks(uint32_t where, uint64_t caps);
-/* Is the memory `where` the session's own on a device with these capabilities, so that host and kernels see each
- * other's writes at once? */
+/*
+ * Is memory of the kind `where` live on a device with these capabilities? Live memory belongs to the session, and host
+ * and GPU kernels see each other's writes at once.
+ */
 bool gpubpf_placement_live(uint32_t where, uint64_t caps);
 /*
- * May maps take this many bytes of a device's memory? `free`: the free bytes, or with `all` the device's total, because
- * its runtime does not report free bytes. The limit is half, because the application will allocate more. False, with a
- * reason.
+ * May maps use this number of bytes of a device's memory? `free` is the number of free bytes. With `all`, it is the
+ * total memory instead, because the runtime does not report the free bytes. The limit is half of `free`, because the
+ * application also needs memory. If the answer is false, stores a reason in `why`.
  */
 static inline bool gpubpf_placement_fits(uint64_t bytes, uint64_t free, bool all, char *why, size_t size)
 {

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SCRIPTS 4              /* nesting of interpreter scripts, as in the Linux kernel */
-#define MAX_HEADERS 64             /* program headers of a file that are searched */
+#define MAX_SCRIPTS 4              /* maximum nesting of scripts as interpreters of scripts, as in Linux */
+#define MAX_HEADERS 64             /* maximum number of a file's program headers that are read */
 #define NOTES 16                   /* of a segment */
-#define GO_BUILD_ID 4              /* type of a note that Go's linker writes */
+#define GO_BUILD_ID 4              /* type of the ELF note that Go's linker writes */
 
-/* Reads up to `size` bytes at offset `at`; returns the number of bytes read, 0 after an error. */
+/* Reads up to `size` bytes at offset `at`. Returns the number of bytes, or 0 after an error. */
 static size_t read_at(int fd, void *buf, size_t size, uint64_t at)
 {
 	ssize_t n = at > INT64_MAX ? -1 : pread(fd, buf, size, (off_t)at);
@@ -28,7 +28,7 @@ static uint64_t aligned(uint64_t size)
 	return (size + 3) & ~3ull;
 }
 
-/* Do the notes of a segment include one of Go's linker? */
+/* Does the segment contain an ELF note of Go's linker? */
 static bool has_go_note(int fd, const Elf64_Phdr *notes)
 {
 	struct {
@@ -48,8 +48,10 @@ static bool has_go_note(int fd, const Elf64_Phdr *notes)
 	return false;
 }
 
-/* Is the ELF interpreter glibc's, which the preloaded library requires? Its name starts with "ld-linux" on all
- * distributions. */
+/*
+ * Is the file's ELF interpreter the dynamic linker of glibc, which the preloaded library requires? Its file name begins
+ * with "ld-linux" in all distributions.
+ */
 static bool is_our_loader(int fd, const Elf64_Phdr *interp)
 {
 	char path[256], *name;
@@ -83,7 +85,7 @@ static bool is_program(const Elf64_Ehdr *elf)
 	       elf->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-/* Extracts the interpreter from a script's first line; false if the file is no script. */
+/* Replaces a script's first line by the interpreter's path. Returns false if the file is not a script. */
 static bool read_interpreter(char line[256])
 {
 	char *at = line + 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can a preloaded library intercept a program's system calls? */
+/* Determines whether a preloaded library can intercept the system calls of a program. */
 #ifndef GPUBPF_WIRE_REACH_H
 #define GPUBPF_WIRE_REACH_H
 
@@ -7,20 +7,22 @@
 #include <stdbool.h>
 
 enum gpubpf_reach {
-	GPUBPF_REACHED,    /* calls go through libc's functions; also the value for unknown files */
-	GPUBPF_STATIC,     /* statically linked */
-	GPUBPF_OTHER_LIBC, /* linked with another libc than glibc, whose dynamic linker cannot load
-				    * our library */
-	GPUBPF_OWN_CALLS,  /* makes system calls directly, as Go does */
+	GPUBPF_REACHED, /* the program calls libc's functions; also the result for unknown files */
+	GPUBPF_STATIC,  /* statically linked */
+	/* linked with a libc other than glibc; the dynamic linker of that libc cannot load the preloaded library */
+	GPUBPF_OTHER_LIBC,
+	GPUBPF_OWN_CALLS, /* the program makes system calls directly, as Go programs do */
 };
 
-/* Classifies a file, or the interpreter of a script. */
+/* Classifies an executable file. For a script, classifies its interpreter. */
 enum gpubpf_reach gpubpf_reach(const char *path);
-/* Returns the reason as the predicate of a sentence that begins with the program's name, such as "is linked
- * statically". */
+/* Returns the reason as a phrase that follows the program's name, such as "is linked statically". */
 const char *gpubpf_reach_why(enum gpubpf_reach reach);
 
-/* Finds the file that execvp(3) runs for that name, in the folders of `path` (PATH; NULL: libc's default). */
+/*
+ * Stores in `out` the file that execvp(3) would run for this name. `path` is the value of PATH; NULL: libc's default.
+ * Returns false if there is none.
+ */
 bool gpubpf_reach_find(const char *name, const char *path, char out[PATH_MAX]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Offset between two clocks of helpers: CLOCK_MONOTONIC, which helper 5 returns, and Unix time. In bpftime's objects
- * helper 502 returns Unix time, like NVIDIA's %globaltimer.
+ * The offset between two clocks that helpers return. Helper 5 returns CLOCK_MONOTONIC. In bpftime's objects helper 502
+ * returns Unix time, like NVIDIA's %globaltimer.
  */
 #ifndef GPUBPF_CORE_WIRE_UNIX_TIME_H
 #define GPUBPF_CORE_WIRE_UNIX_TIME_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns */
+/* Returns CLOCK_REALTIME minus CLOCK_MONOTONIC in ns. */
 static inline uint64_t gpubpf_unix_offset_ns(void)
 {
 	struct timespec unix_time, monotonic;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded reading and writing of messages: little-endian integers, and strings and arrays with a length prefix. A
- * reader never runs past its buffer: after the first bad read it stays failed and returns zeros and empty strings. Used
- * by the session protocol and by worker jobs; libc only.
+ * Writes and reads messages with bounds checks. A message consists of little-endian integers, and of strings and arrays
+ * that are preceded by their length. A reader never reads beyond its buffer: after the first invalid read, `failed`
+ * stays set, and the functions return zeros and empty strings. The session protocol and the workers' jobs use this
+ * encoding. This file uses only libc.
  */
 #ifndef GPUBPF_CORE_WIRE_WIRE_H
 #define GPUBPF_CORE_WIRE_WIRE_H
@@ -16,7 +17,7 @@ struct gpubpf_reader {
 	bool failed;
 };
 
-struct gpubpf_writer { /* data grows by realloc(); failed: out of memory */
+struct gpubpf_writer { /* a growing buffer; `failed` is set if memory runs out */
 	uint8_t *data;
 	size_t size, room;
 	bool failed;
@@ -27,15 +28,24 @@ uint8_t gpubpf_get_u8(struct gpubpf_reader *r);
 uint16_t gpubpf_get_u16(struct gpubpf_reader *r);
 uint32_t gpubpf_get_u32(struct gpubpf_reader *r);
 uint64_t gpubpf_get_u64(struct gpubpf_reader *r);
-/* Reads a length-prefixed string into buf, always terminated; fails if it holds NUL or does not fit. */
+/*
+ * Reads a string with its length into buf, and terminates it. The reader fails if the string contains a zero byte or
+ * does not fit.
+ */
 void gpubpf_get_str(struct gpubpf_reader *r, char *buf, size_t size);
-/* Returns a length-prefixed run of bytes inside the buffer; NULL and 0 when failed. */
+/*
+ * Returns a pointer into the buffer to an array of bytes that is preceded by its length, and stores the length in
+ * *size. Returns NULL, and a length of 0, if the reader has failed.
+ */
 const void *gpubpf_get_bytes(struct gpubpf_reader *r, size_t *size);
-/* Reads the count of an array whose elements take at least `least` bytes each; fails if the buffer cannot hold them. */
+/*
+ * Reads the number of elements of an array. Each element needs at least `least` bytes; the reader fails if the buffer
+ * is too short for them.
+ */
 uint32_t gpubpf_get_count(struct gpubpf_reader *r, size_t least);
-/* Returns n raw bytes; NULL when failed. */
+/* Returns a pointer into the buffer to the next n bytes. Returns NULL if the reader has failed. */
 const void *gpubpf_get_raw(struct gpubpf_reader *r, size_t n);
-/* Is the whole buffer read without a failure? */
+/* Has the reader read the entire buffer without a failure? */
 bool gpubpf_reader_done(const struct gpubpf_reader *r);
 
 void gpubpf_put_u8(struct gpubpf_writer *w, uint8_t v);

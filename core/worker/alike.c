@@ -8,7 +8,10 @@
 #include "codec.h"
 #include "result_cache.h"
 
-/* Does the program's code depend on the kernel, because it reads the kernel's name or parameters? */
+/*
+ * Does the code of the BPF program depend on the GPU kernel, because it reads the kernel's name or parameters, or ends
+ * threads?
+ */
 static bool depends_on_kernel(const struct gpubpf_prog *prog)
 {
 	bool depends = !prog->facts || prog->facts->ctx_args || prog->facts->ctx_constants || prog->facts->ends_thread;

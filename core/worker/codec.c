@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes requests and results, and the strings, bytes and arrays in them. */
+/* Encodes and decodes requests and results of workers, and the strings, bytes and arrays in them. */
 #include "codec.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, u
 	}
 }
 
-/* Codes a SHA-256 digest, or NULL as no bytes. */
+/* Writes or reads a SHA-256 digest; NULL is encoded as an empty array. */
 static void codec_digest(struct gpubpf_codec *c, const uint8_t **digest)
 {
 	const void *data = *digest;
@@ -93,6 +93,9 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 		opts->cpu = NULL;
 	gpubpf_codec_bytes(c, &opts->probes, &opts->probes_size);
 	codec_digest(c, &opts->alike);
+	gpubpf_codec_text(c, &opts->after);
+	if (!c->w && !opts->after[0])
+		opts->after = NULL;
 }
 
 static void codec_image_data(struct gpubpf_codec *c, struct gpubpf_image *image)
@@ -143,6 +146,7 @@ static void codec_twin(struct gpubpf_codec *c, struct gpubpf_twin_image *twin)
 
 		GPUBPF_CODEC_ENUM(c, piece->kind, GPUBPF_NIMAGES);
 		gpubpf_codec_text(c, &piece->options);
+		gpubpf_codec_str(c, piece->arch, sizeof(piece->arch));
 		codec_blob(c, &piece->blob);
 	}
 	twin->twins = gpubpf_codec_array(c, twin->twins, &twin->ntwins, sizeof(*twin->twins), 4);
@@ -153,6 +157,16 @@ static void codec_twin(struct gpubpf_codec *c, struct gpubpf_twin_image *twin)
 		gpubpf_codec_u32(c, &twin->refused[i].site);
 		gpubpf_codec_str(c, twin->refused[i].reason, sizeof(twin->refused[i].reason));
 	}
+}
+
+static void codec_assembly(struct gpubpf_codec *c, struct gpubpf_assembly *a)
+{
+	gpubpf_codec_text(c, &a->path);
+	gpubpf_codec_text(c, &a->identity);
+	gpubpf_codec_text(c, &a->arch);
+	gpubpf_codec_bool(c, &a->is_version);
+	gpubpf_codec_bool(c, &a->keeps_literals);
+	codec_blob(c, &a->text);
 }
 
 static void codec_callees(struct gpubpf_codec *c, const struct gpubpf_result *res, struct gpubpf_kernel_info *k)
@@ -214,7 +228,7 @@ static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req
 
 	gpubpf_codec_u32(c, &version);
 	gpubpf_codec_check(c, version == GPUBPF_JOB_VERSION);
-	GPUBPF_CODEC_ENUM(c, req->kind, GPUBPF_JOB_QUERY + 1);
+	GPUBPF_CODEC_ENUM(c, req->kind, GPUBPF_JOB_LAST + 1);
 	gpubpf_codec_str(c, req->target, sizeof(req->target));
 	switch (req->kind) {
 	case GPUBPF_JOB_EMIT:
@@ -235,16 +249,20 @@ static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req
 		gpubpf_codec_caps(c, &req->caps);
 		codec_twin(c, &req->pieces);
 		return;
+	case GPUBPF_JOB_ASSEMBLE:
+		codec_assembly(c, &req->assembly);
+		return;
 	}
 	c->failed = true;
 }
 
 static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 {
-	GPUBPF_CODEC_ENUM(c, res->kind, GPUBPF_JOB_QUERY + 1);
+	GPUBPF_CODEC_ENUM(c, res->kind, GPUBPF_JOB_LAST + 1);
 	gpubpf_codec_s32(c, &res->status);
 	gpubpf_codec_check(c, res->status <= 0 && res->status > -4096);
 	gpubpf_codec_text(c, &res->log);
+	codec_blob(c, &res->dump);
 	if (res->status < 0) {
 		codec_diag(c, &res->diag);
 		return;
@@ -259,6 +277,7 @@ static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 	case GPUBPF_JOB_INJECT:
 	case GPUBPF_JOB_BUILD:
 	case GPUBPF_JOB_QUERY:
+	case GPUBPF_JOB_ASSEMBLE:
 		codec_twin(c, &res->twin);
 		return;
 	}

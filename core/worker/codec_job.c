@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encodes lower jobs: the unit, the facts, the maps' layouts, the sites and their insertions. Programs that no site
- * refers to are sent without instructions, so that the indexes of the others stay valid. Source lines are not sent: the
- * tool adds them to diagnostics, by instruction.
+ * Encodes jobs: the unit, the verifier's facts, the layouts of maps, the sites and their insertions. BPF programs that
+ * no site uses are sent without instructions; they are not omitted, because that would change the indices of the other
+ * programs. Source lines are not sent, because the tool adds them to diagnostics by the number of the instruction.
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool insn_width_ok(const struct gpubpf_insn *insn)
 	}
 }
 
-/* Checks again what the decoder of core/model/insn.c guarantees, because the worker does not trust the sender. */
+/* Repeats the checks of the decoder in core/model/insn.c, because the worker does not trust the sender. */
 static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
 {
 	bool map = insn->kind == GPUBPF_INSN_IMM64 && (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE);
@@ -189,6 +189,7 @@ static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
 	gpubpf_codec_bool(c, &f->clock);
 	gpubpf_codec_bool(c, &f->pid);
 	gpubpf_codec_bool(c, &f->allocations);
+	gpubpf_codec_bool(c, &f->is_run);
 	gpubpf_codec_check(c, f->frames <= GPUBPF_MAX_FRAMES && f->keys < GPUBPF_MAX_FRAMES);
 }
 
@@ -206,7 +207,7 @@ static void codec_funcs(struct gpubpf_codec *c, struct gpubpf_prog *prog)
 	}
 }
 
-/* Checks that no jump lands in the second half of a 64-bit load, and that each such load has one. */
+/* Checks that each 64-bit immediate load consists of two instructions, and that no jump leads to the second one. */
 static void check_jumps(struct gpubpf_codec *c, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_insn *insns = prog->insns;
@@ -231,6 +232,7 @@ static void codec_prog(struct gpubpf_codec *c, const struct gpubpf_unit *unit, s
 	gpubpf_codec_str(c, prog->section, sizeof(prog->section));
 	GPUBPF_CODEC_ENUM(c, prog->site, GPUBPF_NSITES);
 	gpubpf_codec_s32(c, &prog->object);
+	gpubpf_codec_u64(c, &prog->cookie);
 	insns = gpubpf_codec_array(c, prog->insns, &prog->ninsns, sizeof(*insns), 26);
 	if (!c->w)
 		prog->insns = insns;
@@ -284,13 +286,14 @@ static void codec_layout(struct gpubpf_codec *c, struct gpubpf_map_layout *l)
 	gpubpf_codec_u64(c, &l->size);
 }
 
-/* Returns the program, without its instructions, functions and facts if no site refers to it. */
+/* Returns a copy of the program. If no site uses the program, the copy has no instructions, functions and facts. */
 static struct gpubpf_prog trim_prog(const struct gpubpf_prog *prog, bool is_used)
 {
 	struct gpubpf_prog copy = *prog;
 
 	if (!is_used) {
 		copy.ninsns = copy.nfuncs = 0;
+		copy.cookie = 0;
 		copy.facts = NULL;
 	}
 	return copy;
@@ -314,7 +317,7 @@ static void codec_unit(struct gpubpf_codec *c, const struct gpubpf_lower_job *jo
 	gpubpf_codec_check(c, unit->nmaps <= MAX_MAPS);
 	for (uint32_t i = 0; i < unit->nmaps && !c->failed; i++)
 		codec_map(c, &maps[i]);
-	progs = gpubpf_codec_array(c, unit->progs, &unit->nprogs, sizeof(*progs), 16);
+	progs = gpubpf_codec_array(c, unit->progs, &unit->nprogs, sizeof(*progs), 24);
 	unit->progs = progs;
 	gpubpf_codec_check(c, unit->nprogs <= MAX_PROGS);
 	for (uint32_t i = 0; i < unit->nprogs && !c->failed; i++) {

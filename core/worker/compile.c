@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-compile: lowers, emits and injects, with LLVM linked in. Its sandbox allows only computation and messages to
- * the tool.
+ * The main function of gpubpf-compile, the worker that lowers, emits and injects with LLVM. Its sandbox allows only
+ * computation and messages to the tool.
  */
 #include "sandbox/sandbox.h"
 #include "serve.h"

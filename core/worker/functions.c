@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DWARF 5: 3.3 "Subroutine and Entry Point Entries", 5 "Type Entries". */
+/* Reads functions from debug information: DWARF 5, 3.3 "Subroutine and Entry Point Entries" and 5 "Type Entries". */
 #include "functions.h"
 
 #include <dwarf.h>
@@ -10,13 +10,14 @@
 #include <string.h>
 
 #define COMPILER "clang version "
-#define MIN_MARKING_MAJOR 15 /* first major version that marks functions whose parameters or result it changed */
+/* the first major version of clang that marks functions whose parameters or result the optimizer changed */
+#define MIN_MARKING_MAJOR 15
 
 #ifndef DW_AT_LLVM_address_space
 #define DW_AT_LLVM_address_space 0x3e08
 #endif
 
-/* Reads the type of a number, or of a pointer to memory that all lanes share; false for other types. */
+/* Reads the type of a number, or of a pointer to memory that all lanes share. Returns false for other types. */
 static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 {
 	Dwarf_Attribute at;
@@ -47,8 +48,10 @@ static bool read_type(Dwarf_Die *of, struct gpubpf_param *param)
 	return true;
 }
 
-/* Adds a parameter. If it has no location, the compiler removed it, or it cannot be read: then this and all later
- * parameters are omitted. */
+/*
+ * Adds a parameter. A parameter without a location was removed by the compiler. If the parameter was removed, or
+ * read_type() does not accept its type, this and all later parameters are omitted.
+ */
 static void add_param(struct gpubpf_function *f, Dwarf_Die *die)
 {
 	struct gpubpf_param param = { .bytes_off = UINT32_MAX };
@@ -104,7 +107,7 @@ static int add_function(Dwarf_Die *die, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Does the unit's compiler mark the functions whose parameters or result it changed? */
+/* Does the compiler of this compilation unit mark functions whose parameters or result the optimizer changed? */
 static bool marks_changes(Dwarf_Die *unit)
 {
 	Dwarf_Attribute at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters and results of machine-code functions, from the debug information of their ELF image. Optimizers change
- * the parameters of functions that only their own module calls; functions that may have changed are omitted.
+ * Reads the parameters and results of machine-code functions from the debug information of their ELF file. Optimizers
+ * may change the parameters of functions that only their own module calls. Functions that may have changed are omitted.
  */
 #ifndef GPUBPF_WORKER_FUNCTIONS_H
 #define GPUBPF_WORKER_FUNCTIONS_H
@@ -16,10 +16,12 @@
 
 struct gpubpf_function {
 	uint64_t address;
-	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS]; /* the leading parameters that are numbers or pointers */
+	/* the parameters up to the first one that is neither a number nor a pointer */
+	struct gpubpf_param params[GPUBPF_FUNCTION_PARAMS];
 	uint32_t nparams;
-	bool whole;   /* the function has no other parameters */
-	bool returns; /* the type of its result is known; `result`: its bytes, 0 for void */
+	bool whole; /* `params` contains all parameters of the function */
+	/* whether the type of the result is known; size of the result in bytes, 0 for void */
+	bool returns;
 	uint32_t result;
 };
 
@@ -29,11 +31,11 @@ struct gpubpf_functions {
 };
 
 /*
- * Reads the functions. The image is not changed, and need not outlive the list. Without debug information the list is
- * empty.
+ * Reads the functions of an ELF file. The function does not change `image`, and `image` may be freed before the list.
+ * Without debug information the list is empty.
  */
 void gpubpf_functions_read(const void *image, size_t size, struct gpubpf_functions *functions);
-/* Returns the function that begins at the address; NULL: unknown. */
+/* Returns the function that begins at the address, or NULL if there is none in the list. */
 const struct gpubpf_function *gpubpf_functions_at(const struct gpubpf_functions *functions, uint64_t address);
 void gpubpf_functions_finish(struct gpubpf_functions *functions);
 

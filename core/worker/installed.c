@@ -11,10 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* relative to the folder of a library, of a program, or of a test in a build tree */
+/*
+ * folders in which files are searched, relative to the folder of the library, program or test that contains this code
+ */
 static const char *const workers[] = {
-	"",          "core/worker/", "../core/worker/", "../../core/worker/", "hooks/",
-	"../hooks/", "../../hooks/", "gpubpf/",         "../libexec/gpubpf/", "../../libexec/gpubpf/",
+	"",
+	"core/worker/",
+	"../core/worker/",
+	"../../core/worker/",
+	"../../../core/worker/",
+	"../../../../core/worker/",
+	"hooks/",
+	"../hooks/",
+	"../../hooks/",
+	"gpubpf/",
+	"../libexec/gpubpf/",
+	"../../libexec/gpubpf/",
 	NULL,
 };
 static const char *const probes[] = {
@@ -26,8 +38,8 @@ static const char *const agents[] = {
 };
 
 /*
- * Returns the folder of the file that contains this code, with a trailing /. The link map of the main program may have
- * an empty name; then /proc/self/exe is the file.
+ * Stores the folder of the file that contains this code, with a trailing slash. If the main program contains the code,
+ * its name in the link map may be empty; the file is then /proc/self/exe.
  */
 static bool own_folder(char dir[PATH_MAX])
 {
@@ -75,6 +87,11 @@ int gpubpf_probes_find(char *path, size_t size)
 int gpubpf_agent_find(char *path, size_t size)
 {
 	return find(agents, "libgpubpf-agent.so", GPUBPF_AGENT, path, size);
+}
+
+int gpubpf_idle_find(char *path, size_t size)
+{
+	return find(agents, "libgpubpf-idle.so", GPUBPF_IDLE, path, size);
 }
 
 int gpubpf_bpf_preload_find(char *path, size_t size)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tool's side: starts a worker, sends it jobs, limits their time, and trusts none of its answers. */
+/*
+ * The tool's part of worker jobs: starts a worker process, sends jobs to it, limits their time, and checks the answers,
+ * which are not trusted.
+ */
 #include "job.h"
 
 #include <errno.h>
@@ -24,8 +27,8 @@
 #define DEFAULT_MEMORY (4ull << 30)
 
 struct gpubpf_worker {
-	pthread_mutex_t lock;     /* one job at a time */
-	pthread_mutex_t pid_lock; /* protects pid, and keeps the process from being reaped while it is signalled */
+	pthread_mutex_t lock;     /* held while a job runs, so that only one runs at a time */
+	pthread_mutex_t pid_lock; /* protects pid; the process is not reaped while another thread sends it a signal */
 	_Atomic bool cancelled;
 	char path[PATH_MAX];
 	char identity[PATH_MAX + 64];
@@ -33,17 +36,18 @@ struct gpubpf_worker {
 	uint32_t timeout_ms;
 	uint64_t memory;
 	bool one_job;
-	pid_t pid;                                 /* 0: not running */
-	bool busy;                                 /* it runs a job; pid_lock protects busy and jobs */
-	uint32_t jobs;                             /* jobs that its process has run */
-	uint8_t image_digest[GPUBPF_IMAGE_DIGEST]; /* digest of the image that the process holds, if has_image */
+	pid_t pid;     /* 0: not running */
+	bool busy;     /* the process runs a job; pid_lock protects busy and jobs */
+	uint32_t jobs; /* number of jobs that the process has started */
+	/* valid if has_image is set: digest of the image that the process has received */
+	uint8_t image_digest[GPUBPF_IMAGE_DIGEST];
 	bool has_image;
 	int sock;
 	uint32_t seq;
-	_Atomic uint64_t hits, misses; /* hits and misses of the cache on disk */
+	_Atomic uint64_t hits, misses; /* of the result cache on disk */
 };
 
-/* An answer from the worker or the cache; the result points into it. */
+/* An answer from the worker or the cache. `res` points into the packet, the cached data or the pool. */
 struct answer {
 	struct gpubpf_job_packet packet; /* from the worker */
 	void *cached;                    /* from the cache */
@@ -59,7 +63,7 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	if (!w)
 		return -ENOMEM;
 	if (!opts->path)
-		/* ignore the error: if the program is missing, starting it fails */
+		/* an error is ignored here: if the program is missing, gpubpf_worker_spawn() fails later */
 		gpubpf_worker_find(gpubpf_worker_program(opts->kind), w->path, sizeof(w->path));
 	else if ((size_t)snprintf(w->path, sizeof(w->path), "%s", opts->path) >= sizeof(w->path))
 		err = -ENAMETOOLONG;
@@ -81,7 +85,7 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	return 0;
 }
 
-/* Keeps the worker's process for reuse; false: it cannot be kept. The caller holds pid_lock. */
+/* Stores the idle process for a later worker. Returns false if it cannot be stored. The caller holds pid_lock. */
 static bool store_spare(struct gpubpf_worker *w)
 {
 	const struct gpubpf_spare spare = { w->pid, w->sock, w->jobs, w->memory, w->path };
@@ -89,7 +93,7 @@ static bool store_spare(struct gpubpf_worker *w)
 	return !w->one_job && !w->busy && gpubpf_spare_store(&spare);
 }
 
-/* Takes a process that an earlier worker stored. The caller holds pid_lock. */
+/* Takes over a process that an earlier worker stored. Returns false if there is none. The caller holds pid_lock. */
 static bool take_spare(struct gpubpf_worker *w)
 {
 	struct gpubpf_spare spare = { .memory = w->memory, .path = w->path };
@@ -127,8 +131,8 @@ static void set_idle(struct gpubpf_worker *w)
 }
 
 /*
- * Ends the worker. If it has closed its socket, it is about to exit, and the user needs its exit status: then wait for
- * a short time first. Returns the wait status.
+ * Ends the worker's process, and returns its wait status. If `closed` is set, the process has closed its socket and is
+ * about to exit. The function then waits up to 50 ms for the exit, because the user needs the exit status.
  */
 static int stop(struct gpubpf_worker *w, bool closed)
 {
@@ -205,7 +209,7 @@ static int report_death(struct gpubpf_worker *w, int err, struct gpubpf_diag *di
 	return -EPIPE;
 }
 
-/* Sends the image with the first of the jobs that use it; these jobs follow each other. */
+/* Sends the image to the process, unless it already has this image. Jobs that use the same image follow each other. */
 static int send_image(struct gpubpf_worker *w, const struct gpubpf_image *image)
 {
 	struct gpubpf_job_packet packet = { .type = GPUBPF_JOB_IMAGE, .data = image->data, .size = image->size };
@@ -249,8 +253,8 @@ static int exchange(struct gpubpf_worker *w, const struct gpubpf_job_request *re
 }
 
 /*
- * Runs the job in the worker's process. If an older process was killed since its last answer, for example because
- * memory ran out, a new process gets the job.
+ * Runs the job in the worker's process. If the process ended since its last answer (for example, because the Linux
+ * kernel killed it when memory ran out), the job is sent to a new process.
  */
 static int run_in_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req,
 			 const struct gpubpf_writer *bytes, struct answer *a, struct gpubpf_diag *diag)
@@ -296,7 +300,10 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint
 	*misses += w->misses;
 }
 
-/* Answers from the cache, else from the worker. On success a->res is a checked result of this kind with status 0. */
+/*
+ * Answers the request from the cache or by the worker. Returns 0 if a->res is a checked result of this kind with status
+ * 0.
+ */
 static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a, struct gpubpf_diag *diag)
 {
 	struct gpubpf_writer bytes = { 0 };
@@ -306,14 +313,16 @@ static int run_job(struct gpubpf_worker *w, const struct gpubpf_job_request *req
 	if (err < 0) {
 		gpubpf_writer_finish(&bytes);
 		gpubpf_diag_set(diag, err == -ENOMEM ? GPUBPF_E_NO_MEMORY : GPUBPF_E_SYSTEM, GPUBPF_NOPC,
-				"the job for %s cannot be encoded", base_name(w->path));
+				"the job for %s cannot be encoded (no memory, or a value is out of "
+				"range)",
+				base_name(w->path));
 		return err;
 	}
 	gpubpf_result_cache_key(w->identity, bytes.data, bytes.size, key);
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
 		err = run_in_worker(w, req, &bytes, a, diag);
-		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* refusals are not cached */
+		if (!err && a->res.status == 0 && w->cache_dir[0]) { /* results of failed jobs are not cached */
 			w->misses++;
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
 						GPUBPF_RESULT_CACHE_BOUND);
@@ -341,12 +350,14 @@ static void answer_finish(struct answer *a)
 
 static int no_memory(struct gpubpf_diag *diag)
 {
-	gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for a result");
+	gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for a worker's result");
 	return -ENOMEM;
 }
 
-/* Copies a blob; the caller frees it. The string `tail` follows the data in the copy, and *text points to it; NULL:
- * only a NUL follows. */
+/*
+ * Copies a blob, which the caller frees. The string `tail` (NULL: "") follows the data in the same allocation, and
+ * *text points to it.
+ */
 static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gpubpf_blob *out, const char **text,
 		     struct gpubpf_diag *diag)
 {
@@ -364,6 +375,16 @@ static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gp
 	return 0;
 }
 
+/* Copies the code after the pass opts->after to opts->dump. If memory runs out, opts->dump stays empty. */
+static void copy_dump(const struct answer *a, const struct gpubpf_target_opts *opts)
+{
+	struct gpubpf_diag ignored;
+
+	gpubpf_diag_init(&ignored);
+	if (opts->dump && a->res.dump.size)
+		copy_blob(&a->res.dump, NULL, opts->dump, NULL, &ignored);
+}
+
 int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
 		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
@@ -373,13 +394,17 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
 	err = run_job(worker, &req, &a, diag);
+	copy_dump(&a, opts);
 	if (!err)
 		err = copy_blob(&a.res.blob, NULL, out, NULL, diag);
 	answer_finish(&a);
 	return err;
 }
 
-/* Copies into one allocation: the kernels, then all places, parameters, callees, and names of places. */
+/*
+ * Copies a result to one allocation, which contains the kernels, then all places, parameters, callees, and names of
+ * places.
+ */
 static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
 			struct gpubpf_diag *diag)
 {
@@ -452,19 +477,23 @@ void gpubpf_twin_image_finish(struct gpubpf_twin_image *twin)
 	memset(twin, 0, sizeof(*twin));
 }
 
-/* Copies the lists of twins and refusals. nsites: the number of sites of the job; UINT32_MAX for a build, which has no
- * job with sites. */
+/*
+ * Copies the lists of twins and refusals, and checks that each refers to a site of the job. `nsites` is the number of
+ * the job's sites. It is UINT32_MAX for BUILD and ASSEMBLE, which have no sites.
+ */
 static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site >= nsites)
 			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
-					       "the worker refused site %u, which does not exist", from->refused[i].site);
+					       "the worker refused site number %u, but the request has no such site",
+					       from->refused[i].site);
 	for (uint32_t i = 0; i < from->ntwins; i++)
 		if (from->twins[i] >= nsites)
 			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
-					       "the worker made a twin of site %u, which does not exist", from->twins[i]);
+					       "the worker reported a twin for site number %u, but the request has no such site",
+					       from->twins[i]);
 	out->refused = malloc(from->nrefused * sizeof(*out->refused) + 1);
 	out->twins = malloc(from->ntwins * sizeof(*out->twins) + 1);
 	if (!out->refused || !out->twins)
@@ -486,6 +515,7 @@ static int copy_twin(const struct gpubpf_twin_image *from, uint32_t nsites, stru
 		const struct gpubpf_twin_piece *piece = &from->piece[i];
 
 		twin.piece[i].kind = piece->kind;
+		memcpy(twin.piece[i].arch, piece->arch, sizeof(piece->arch));
 		err = copy_blob(&piece->blob, piece->options, &twin.piece[i].blob, &twin.piece[i].options, diag);
 		twin.npieces += !err;
 	}
@@ -521,8 +551,27 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 
 	snprintf(req.target, sizeof(req.target), "%s", target);
 	err = run_job(worker, &req, &a, diag);
+	copy_dump(&a, opts);
 	if (!err)
 		err = copy_twin(&a.res.twin, job->nsites, out, diag);
+	answer_finish(&a);
+	return err;
+}
+
+/* Runs a job whose worker program also returns a log. */
+static int run_logged(struct gpubpf_worker *worker, const struct gpubpf_job_request *req, struct gpubpf_twin_image *out,
+		      char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	struct answer a = { 0 };
+	int err;
+
+	if (log_size)
+		log[0] = 0;
+	err = run_job(worker, req, &a, diag);
+	if (log_size && a.res.log)
+		snprintf(log, log_size, "%s", a.res.log);
+	if (!err)
+		err = copy_twin(&a.res.twin, UINT32_MAX, out, diag);
 	answer_finish(&a);
 	return err;
 }
@@ -532,16 +581,14 @@ int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_devic
 			size_t log_size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_BUILD, .caps = *caps, .pieces = *pieces };
-	struct answer a = { 0 };
-	int err;
 
-	if (log_size)
-		log[0] = 0;
-	err = run_job(builder, &req, &a, diag);
-	if (log_size && a.res.log)
-		snprintf(log, log_size, "%s", a.res.log);
-	if (!err)
-		err = copy_twin(&a.res.twin, UINT32_MAX, out, diag);
-	answer_finish(&a);
-	return err;
+	return run_logged(builder, &req, out, log, log_size, diag);
+}
+
+int gpubpf_worker_assemble(struct gpubpf_worker *starter, const struct gpubpf_assembly *what,
+			   struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_ASSEMBLE, .assembly = *what };
+
+	return run_logged(starter, &req, out, log, log_size, diag);
 }

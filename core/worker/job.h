@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs for workers (enum gpubpf_worker_kind): one job in, one result out, over a socketpair with the header of
- * core/wire/protocol.h and the encoding of core/wire/wire.h; images are memfds. A worker is a child of the tool,
- * sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and restarted when it dies.
- * Results are cached by the SHA-256 of the job (core/worker/result_cache.c).
+ * Jobs for workers (enum gpubpf_worker_kind). The tool sends one job at a time over a socketpair and receives one
+ * result. Packets have the header of core/wire/protocol.h and the encoding of core/wire/wire.h; images are memfds. A
+ * worker is a sandboxed child process of the tool, with limits of memory and time. Its process starts with the first
+ * job, and starts again if it dies. Results are cached by the SHA-256 of the job (core/worker/result_cache.c).
  *
- * An OpenCL program passes two or three workers. Source (OPENCL_C, OPENCL_PARTS): gpubpf-clread, target "wrap",
- * inspects it and injects, which returns one piece, the wrapped source as OPENCL_PARTS. The same job's sites are
- * emitted for "spirv" by gpubpf-compile or for "clc" by gpubpf-clread, and appended as the second piece. gpubpf-build
- * compiles and links both pieces into a binary. SPIR-V: gpubpf-compile's target "spirv" inspects and injects, then
- * gpubpf-build builds the binary.
+ * An OpenCL program needs two or three workers:
+ * 1. For source (OPENCL_C, OPENCL_PARTS), gpubpf-clread inspects it with the target "wrap". For SPIR-V, gpubpf-compile
+ * inspects it with the target "spirv".
+ * 2. For source, the sites of the job are emitted by gpubpf-compile (target "spirv") or gpubpf-clread (target "clc"),
+ * and gpubpf-clread injects: it returns the wrapped source as OPENCL_PARTS. This source and the emitted sites are the
+ * two pieces of the twin. For SPIR-V, gpubpf-compile injects.
+ * 3. gpubpf-build compiles and links the pieces into a binary.
  *
- * gpubpf-clread reads files of -I folders, which the cache's key does not cover, so its worker must have no cache
- * folder. A GPU's driver may reserve more address space than any limit allows: pass memory UINT64_MAX for its
- * GPUBPF_WORKER_BUILD.
+ * gpubpf-clread reads files in the folders of -I options, which are not part of the cache's key. Therefore its worker
+ * must have no cache folder. A GPU's driver may reserve more address space than any limit allows. Therefore
+ * GPUBPF_WORKER_BUILD needs the memory limit UINT64_MAX for a GPU.
  */
 #ifndef GPUBPF_WORKER_JOB_H
 #define GPUBPF_WORKER_JOB_H
@@ -21,43 +23,52 @@
 #include "core/target.h"
 
 enum gpubpf_job_kind {
-	GPUBPF_JOB_EMIT = 1,    /* target, lower job -> blob (prog dump, conformance) */
+	GPUBPF_JOB_EMIT = 1,    /* target, job -> blob (for `prog dump` and conformance tests) */
 	GPUBPF_JOB_INSPECT = 2, /* target, image -> kernels */
-	GPUBPF_JOB_INJECT = 3,  /* target, image, lower job -> twin pieces */
-	GPUBPF_JOB_BUILD = 4,   /* a vendor's compiler or assembler: device name, pieces, options -> vendor binary */
-	GPUBPF_JOB_QUERY = 5,   /* target, image -> a query: a piece that the caller passes to BUILD before the target
-				  * reads the image; or no piece */
+	GPUBPF_JOB_INJECT = 3,  /* target, image, job -> pieces of the twin */
+	GPUBPF_JOB_BUILD = 4,   /* run the vendor's compiler: device name, pieces, options -> vendor's binary */
+	/*
+	 * target, image -> a query as a piece, or no piece; the caller passes the query to BUILD before the target
+	 * reads the image
+	 */
+	GPUBPF_JOB_QUERY = 5,
+	GPUBPF_JOB_ASSEMBLE = 6, /* run the user's assembler: its path and options, PTX -> machine code, log */
 };
+#define GPUBPF_JOB_LAST GPUBPF_JOB_ASSEMBLE
 
-struct gpubpf_worker; /* a worker, whose process starts with the first job */
+struct gpubpf_worker; /* a worker; its process starts with the first job */
 
 struct gpubpf_worker_opts {
-	enum gpubpf_worker_kind kind; /* which program, found by gpubpf_worker_find() */
-	const char *path;             /* NULL, or the path of a program to run instead */
-	uint32_t timeout_ms;          /* limit for one job; 0: 60,000 */
-	uint64_t memory;              /* bytes of address space; 0: 4 GiB */
-	const char *cache_dir;        /* NULL: no cache on disk */
-	bool one_job;                 /* a new process for each job */
+	enum gpubpf_worker_kind kind; /* the worker program, which gpubpf_worker_find() finds */
+	const char *path;             /* path of a program to run instead, or NULL */
+	uint32_t timeout_ms;          /* maximum time of one job in ms; 0: 60,000 */
+	uint64_t memory;              /* limit of the address space in bytes; 0: 4 GiB */
+	const char *cache_dir;        /* folder of the result cache; NULL: no cache on disk */
+	bool one_job;                 /* start a new process for each job */
 };
 
 int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker);
 void gpubpf_worker_destroy(struct gpubpf_worker *worker);
-/* Adds the hits and misses of the worker's cache on disk to *hits and *misses. */
+/* Adds the numbers of hits and misses of the worker's result cache to *hits and *misses. */
 void gpubpf_worker_cache_use(const struct gpubpf_worker *worker, uint64_t *hits, uint64_t *misses);
 /*
- * Applies to all workers of this process. `keep` true: when a worker is cancelled, its idle process stays and serves
- * the next worker with the same program and limits. Callers that open one session after another need this. `keep`
- * false: ends the idle processes, and stores no more.
+ * Sets whether idle processes of cancelled workers are kept, for all workers of this process. If `keep` is true, a
+ * later worker with the same program and memory limit uses such a process. Applications that open several sessions, one
+ * after another, need this. If `keep` is false, the function ends the kept processes, and no more are kept.
  */
 void gpubpf_workers_reuse(bool keep);
-/* From any thread: ends the process now. A job in flight, and every later one, returns -ECANCELED. */
+/*
+ * Ends the worker's process at once. May be called from any thread. The current job and all later jobs return
+ * -ECANCELED.
+ */
 void gpubpf_worker_cancel(struct gpubpf_worker *worker);
-/* Frees the result of an inject job. */
+/* Frees the pieces and lists of a twin image, the result of an inject job. */
 void gpubpf_twin_image_finish(struct gpubpf_twin_image *image);
 
 /*
- * Runs a job. 0, or -errno and a diagnostic: -ETIMEDOUT, -EPIPE when the worker died (the next job restarts it),
- * -EINVAL when it refused the job. Thread-safe; jobs of one worker run one after the other.
+ * The functions below run one job. They return 0, or -errno with a diagnostic: -ETIMEDOUT, -EPIPE if the process died
+ * (the next job starts a new one), -EINVAL if the worker refused the job. They are thread-safe; jobs of one worker run
+ * one after the other.
  */
 int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
 		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag);
@@ -65,8 +76,8 @@ int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, cons
 			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 			  uint32_t *nkernels, struct gpubpf_diag *diag);
 /*
- * Only for targets with `queries` (struct gpubpf_target_info). *out is a query for GPUBPF_WORKER_BUILD, whose answer
- * becomes image->answer. If *out has no pieces, the image needs no query.
+ * Only for targets whose route has the stage "query". Stores a query in *out. The caller passes the query to
+ * GPUBPF_WORKER_BUILD, and the answer becomes image->answer. If *out has no pieces, the image needs no query.
  */
 int gpubpf_worker_query(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			const struct gpubpf_device_caps *caps, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
@@ -74,11 +85,18 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 /*
- * The vendor's compiler builds the pieces in a separate process. *out has one piece, the binary that the application
- * loads, and refuses the twins that the compiler rejects.
+ * Builds the pieces with the vendor's compiler, in a separate process. The result *out has one piece, the binary that
+ * the application loads. It also lists the twins that the compiler rejected.
  */
 int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_device_caps *caps,
 			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out, char *log,
 			size_t log_size, struct gpubpf_diag *diag);
+/*
+ * Runs the user's assembler in a separate process. The result *out has one piece of machine code. It has no pieces if
+ * only the assembler's version was requested. It also has no pieces if the assembler rejects the text; another attempt
+ * would then fail again.
+ */
+int gpubpf_worker_assemble(struct gpubpf_worker *starter, const struct gpubpf_assembly *what,
+			   struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag);
 
 #endif

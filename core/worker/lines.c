@@ -10,16 +10,16 @@
 
 struct gpubpf_line_row {
 	uint64_t address;
-	uint32_t line;  /* from this address to the next row; 0: none */
-	uint32_t order; /* position in the line tables, in order of reading */
-	uint32_t file;  /* index in files[] + 1; 0: starts are not recorded, or no statement starts at
-					* this row */
-	uint64_t copy;  /* debug-information offset of the inlined function that contains the row; 0:
-					* none */
+	uint32_t line;  /* source line of the code from this address to the next row; 0: none */
+	uint32_t order; /* number of the row in the order in which it was read */
+	uint32_t file;  /* index in files[] + 1; 0: no statement starts at this row, or starts are not recorded */
+	uint64_t copy;  /* offset in the debug information of the inlined function that contains the row; 0: none */
 };
 
-/* Sorts by address. Rows with the same address are in order of reading, after rows that end a sequence, because the
- * last row of an address counts. */
+/*
+ * Sorts rows by address. Among rows with the same address, rows that end a sequence come first, then the others in the
+ * order of reading. The last row of an address is the valid one.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct gpubpf_line_row *x = a, *y = b;
@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Returns the file's index in lines->files + 1, and adds it if it is missing; 0: out of memory. */
+/* Returns the file's index in lines->files + 1, and adds the file if it is new. Returns 0 if memory runs out. */
 static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
 {
 	char **grown;
@@ -47,7 +47,9 @@ static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
 	return grown[lines->nfiles] ? ++lines->nfiles : 0;
 }
 
-/* Returns the debug-information offset of the innermost inlined function at an address; 0: none. */
+/*
+ * Returns the offset in the debug information of the innermost inlined function at an address, or 0 if there is none.
+ */
 static uint64_t copy_at(Dwarf_Die *unit, Dwarf_Addr address)
 {
 	Dwarf_Die *scopes = NULL;
@@ -72,8 +74,8 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
 }
 
 /*
- * Adds a line table. starts: also record files and inlined copies. `unit`: the table's unit; if it is NULL, inlined
- * copies are not distinguished.
+ * Adds the rows of a line table. With `starts`, also records the files and inlined functions in which statements start.
+ * `unit` is the compilation unit of the table. If it is NULL, inlined functions are not distinguished.
  */
 static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
 {
@@ -112,7 +114,7 @@ static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf, bool starts)
 	}
 }
 
-/* Adds the line tables of all units, in which inlined functions can be distinguished. */
+/* Adds the line tables of all compilation units, with inlined functions distinguished. */
 static void add_units(struct gpubpf_lines *lines, Dwarf *dwarf)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -191,7 +193,7 @@ int gpubpf_lines_starts(const struct gpubpf_lines *lines, uint64_t from, uint64_
 		const struct gpubpf_line_row *row = &lines->rows[i];
 
 		if (row->file && row->address >= from && row->address < to &&
-		    (i + 1 == lines->n || row[1].address != row->address)) /* otherwise the row covers no instruction */
+		    (i + 1 == lines->n || row[1].address != row->address)) /* the row covers at least one instruction */
 			rows[nrows++] = *row;
 	}
 	qsort(rows, nrows, sizeof(*rows), by_line);

@@ -33,7 +33,10 @@ static int wait(void *arg, bool all)
 	return gpubpf_arena_wait(r->ops, r->device);
 }
 
-/* A rescue only reads the device's memory, because the process has ended and no kernel needs room in its rings. */
+/*
+ * Ignores writes. A rescue only reads the device's memory: the application has ended, so no GPU kernel needs free space
+ * in its ring buffers.
+ */
 static int no_push(void *arg, u64 offset, const void *from, u64 size)
 {
 	return 0;
@@ -49,8 +52,10 @@ static bool still(void *arg, u64 bytes)
 	return true;
 }
 
-/* Copies the segments that the process had sent to the device (hdr->filled). Others keep their initial content in the
- * mirror. */
+/*
+ * Copies the segments that the application had initialised on the device (hdr->filled) to the mirror. The other
+ * segments already have their initial content in the mirror.
+ */
 static int copy_all(struct rescue *r, void *mirror, size_t size)
 {
 	const struct gpubpf_arena_hdr *hdr = mirror;
@@ -67,16 +72,18 @@ static int copy_all(struct rescue *r, void *mirror, size_t size)
 }
 
 /*
- * Returns the size of the part of the arena in the device's own memory. Maps outside of it are in the mirror, or are
- * lost with the process.
+ * Returns how many bytes of the arena are in the device's own memory. Other maps are in the mirror already, or were
+ * lost when the application ended.
  */
 static size_t arena_bytes(const struct gpubpf_arena_hdr *hdr, size_t size)
 {
 	return hdr->own < size ? hdr->own : size;
 }
 
-/* Copies from device `number` if it owns the memory. -ENODEV: there is no such device; -EXDEV: another device owns the
- * memory. */
+/*
+ * Copies the arena from device `number`. Returns 0, or -errno: -ENODEV if there is no such device, -EXDEV if the memory
+ * belongs to another device.
+ */
 static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
 		     struct gpubpf_reason *why)
 {
@@ -108,12 +115,13 @@ int main(int argc, char **argv)
 	signal(SIGALRM, SIG_DFL);
 	alarm(GPUBPF_RESCUE_S);
 	if (!ops || !ops->arena_adopt) {
-		fprintf(stderr, "gpubpf-rescue: no such backend here\n");
+		fprintf(stderr,
+			"gpubpf-rescue: unknown backend, or a backend that cannot adopt memory of another process\n");
 		return 1;
 	}
 	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 ||
 	    (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
-		fprintf(stderr, "gpubpf-rescue: the mirror: %s\n", strerror(errno));
+		fprintf(stderr, "gpubpf-rescue: cannot map the mirror: %s\n", strerror(errno));
 		return 1;
 	}
 	for (uint32_t i = 0; err == -EXDEV && i < MAX_DEVICES; i++)

@@ -27,7 +27,10 @@ void gpubpf_result_cache_key(const char *identity, const void *job, size_t size,
 	sha256_digest(&ctx, GPUBPF_RESULT_CACHE_KEY, key);
 }
 
-/* Digest of the key and the content, so that a file renamed to another key is invalid. */
+/*
+ * Computes the digest of key and content. Because the digest depends on the key, a file that was renamed to another key
+ * is invalid.
+ */
 static void digest(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size,
 		   uint8_t out[SHA256_DIGEST_SIZE])
 {
@@ -61,7 +64,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-/* Limits the size of one result, so that others have room in the cache. */
+/* Returns the maximum size of one result in bytes, so that a large result does not displace all others. */
 static uint64_t max_result_bytes(uint64_t bound)
 {
 	return bound / 4;
@@ -112,9 +115,10 @@ void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_C
 	fd = gpubpf_open_regular(dirfd, name, O_NOFOLLOW);
 	data = fd >= 0 ? read_checked(fd, key, size) : NULL;
 	if (data)
-		futimens(fd, NULL); /* marks it as recently used */
+		futimens(fd, NULL); /* the modification time is the time of the last use */
 	else if (fd != -ENOENT)
-		unlinkat(dirfd, name, 0); /* a link, a FIFO, another user's or a torn file: remove it */
+		/* remove an invalid result: a link, a FIFO, another user's file or a damaged file */
+		unlinkat(dirfd, name, 0);
 	if (fd >= 0)
 		close(fd);
 	close(dirfd);
@@ -143,7 +147,7 @@ static bool is_result_file(const char *name)
 	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_RESULT_CACHE_KEY, SUFFIX);
 }
 
-/* Does the file count towards the bound? Removes it if it is a temporary file without a writer. */
+/* Does the file count towards the cache's maximum size? Removes temporary files that no process writes any more. */
 static bool is_counted(int dir, const char *name, struct stat *st)
 {
 	if (!is_result_file(name) && (!gpubpf_blob_is_temp(name) || gpubpf_blob_delete_temp(dir, name)))
@@ -151,7 +155,7 @@ static bool is_counted(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Lists the result files in dir; *total: bytes of these and of temporary files. */
+/* Lists the result files in `dir`. Stores in *total the size of all result and temporary files in bytes. */
 static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 {
 	struct entry *entries = NULL;
@@ -182,12 +186,14 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	return entries;
 }
 
-/* Returns true after each bound / 16 added bytes: listing a folder of thousands of files takes longer than creating a
- * file. */
+/*
+ * Returns true once per bound / 16 added bytes. An eviction after every added file would take too long, because it
+ * lists a folder of thousands of files.
+ */
 static bool is_eviction_due(size_t size, uint64_t bound)
 {
-	static uint64_t since = UINT64_MAX / 2; /* bytes added since the last eviction; the initial value makes the
-						 * first file due */
+	/* bytes added since the last eviction; the initial value triggers an eviction after the first file */
+	static uint64_t since = UINT64_MAX / 2;
 
 	if (__atomic_add_fetch(&since, size, __ATOMIC_RELAXED) < bound / 16)
 		return false;

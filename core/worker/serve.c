@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop of a worker: receives a job, checks it, runs the target, answers. A job with an invalid encoding ends the
- * process, because the sender has a bug; the sender may start a new worker.
+ * Runs the main loop of a worker: it receives a job, checks it, runs the target and sends the answer. If the encoding
+ * of a job is invalid, the process ends, because the sender has a bug. The sender may start a new worker.
  */
 #include "serve.h"
 
@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/lower/code_cache.h"
+#include "core/lower/dump.h"
 #include "sandbox/in_fork.h"
 #include "codec.h"
 #include "transport.h"
@@ -21,7 +23,9 @@
 #define LOG_SIZE (64 * 1024)
 
 #ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer waits for ever for its own process, which the sandbox does not allow. */
+/*
+ * Turn LeakSanitizer off. It would wait forever for a process that it starts, because the sandbox forbids this process.
+ */
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -32,11 +36,13 @@ int __lsan_is_turned_off(void)
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
-	struct gpubpf_job_packet image; /* the last GPUBPF_JOB_IMAGE packet, for jobs whose image has no data */
+	struct gpubpf_code_cache cache;
+	/* the last packet GPUBPF_JOB_IMAGE, for jobs that contain only the digest of their image */
+	struct gpubpf_job_packet image;
 	char log[LOG_SIZE];
 };
 
-/* Returns the target if its operations are linked into this process. */
+/* Returns the target of that name, or NULL if it is unknown or its operations are not linked into this program. */
 static const struct gpubpf_target_info *find_target(const struct gpubpf_serve_ops *ops, const char *name)
 {
 	const struct gpubpf_target_info *info = ops->target ? ops->target(name) : NULL;
@@ -50,7 +56,7 @@ static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
 	return -EOPNOTSUPP;
 }
 
-/* Refuses places that the target does not support, so that no injector sees one. */
+/* Refuses a job with kinds of places that the target does not support, so that injectors need not check for them. */
 static int check_places(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
 			struct gpubpf_diag *diag)
 {
@@ -62,7 +68,7 @@ static int check_places(const struct gpubpf_target_info *target, const struct gp
 	return 0;
 }
 
-/* Checks that the device has the resources that the verified programs need. */
+/* Checks that the device supports what the verified programs need, such as stack and 64-bit atomics. */
 static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_limits limits = {
@@ -99,7 +105,7 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 	struct gpubpf_twin_piece piece = { .kind = target->output };
 	int err;
 
-	if (!target->emits)
+	if (!target->output)
 		return lacks(&res->diag, target->name, "emit");
 	err = target->ops->emit(&req->job, &req->opts, &res->blob, &res->diag);
 	piece.blob = res->blob;
@@ -107,9 +113,9 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 }
 
 /*
- * Does the kernel list each place that every kernel has (such as its entry), if it was requested and the target
- * supports it? If a target forgets one, programs there would not run, without any message. A kernel that never ends
- * lists no places at its end.
+ * Does the kernel's list of places contain every kind of place that all kernels have, such as the entry? Only kinds
+ * count that were requested and that the target supports. If the list lacked such a place, BPF programs there would
+ * silently not run. A kernel that never ends has no places at its end.
  */
 static bool lists_all_places(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 			     const struct gpubpf_kernel_info *info)
@@ -137,8 +143,8 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 		assert(all);
 		if (!all)
 			snprintf(info->reason, sizeof(info->reason),
-				 "%s supports places that it does not list: a bug of "
-				 "gpubpf; please report it",
+				 "%s did not list all places that it supports; this is a bug of gpubpf, please report "
+				 "it",
 				 target->name);
 	}
 	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
@@ -166,7 +172,7 @@ static int inject(const struct gpubpf_target_info *target, const struct gpubpf_j
 
 static int query(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req, struct gpubpf_result *res)
 {
-	if (!target->queries)
+	if (!target->ops->query)
 		return lacks(&res->diag, target->name, "query");
 	return target->ops->query(&req->image, &req->caps, &res->twin, &res->diag);
 }
@@ -197,10 +203,15 @@ static int run(struct server *s, const struct gpubpf_job_request *req, struct gp
 			return lacks(&res->diag, "build", "run");
 		return s->ops->build(&req->caps, &req->pieces, &res->twin, s->log, sizeof(s->log), &res->diag);
 	}
+	if (req->kind == GPUBPF_JOB_ASSEMBLE) {
+		if (!s->ops->assemble)
+			return lacks(&res->diag, "assembler", "run");
+		return s->ops->assemble(&req->assembly, &res->twin, s->log, sizeof(s->log), &res->diag);
+	}
 	target = find_target(s->ops, req->target);
 	if (!target) {
-		gpubpf_diag_set(&res->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "this worker has no target %s",
-				req->target);
+		gpubpf_diag_set(&res->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				"this worker does not support the target %s", req->target);
 		return -EOPNOTSUPP;
 	}
 	return run_target(target, req, res);
@@ -209,6 +220,7 @@ static int run(struct server *s, const struct gpubpf_job_request *req, struct gp
 static void result_finish(struct gpubpf_result *res)
 {
 	free(res->blob.data);
+	free(res->dump.data);
 	free(res->kernels);
 	gpubpf_twin_image_finish(&res->twin);
 }
@@ -230,11 +242,16 @@ static int answer(struct server *s, const struct gpubpf_job_packet *job, const s
 static int work(struct server *s, const struct gpubpf_job_packet *packet, const struct gpubpf_job_request *req)
 {
 	struct gpubpf_result res = { .kind = req->kind, .log = s->log };
+	struct gpubpf_dump dump = { .after = req->opts.after };
+	struct gpubpf_job_request whole = *req;
 	int err;
 
 	s->log[0] = 0;
 	gpubpf_diag_init(&res.diag);
-	res.status = run(s, req, &res);
+	whole.job.dump = dump.after ? &dump : NULL;
+	whole.job.cache = &s->cache;
+	res.status = run(s, &whole, &res);
+	res.dump = dump.code;
 	if (res.status > 0)
 		res.status = 0;
 	err = answer(s, packet, &res);
@@ -242,7 +259,7 @@ static int work(struct server *s, const struct gpubpf_job_packet *packet, const 
 	return err;
 }
 
-/* Sets a time limit 2 s above the client's, in case the client has ended and cannot kill this process. */
+/* Sets a time limit 2 s above the tool's limit, in case the tool has ended and cannot kill this process. */
 static void limit_time(const struct gpubpf_job_packet *packet)
 {
 	alarm(packet->timeout_ms / 1000 + 2);
@@ -261,7 +278,10 @@ static int work_forked(void *arg)
 	return work(a->server, a->packet, a->req) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Runs the job in a fork. If a signal kills the fork, this process ends by the same signal. */
+/*
+ * Runs the job in a fork. If a signal kills the fork, this process kills itself with the same signal, so that the tool
+ * reports it.
+ */
 static int work_in_fork(struct server *s, const struct gpubpf_job_packet *packet, const struct gpubpf_job_request *req)
 {
 	struct forked a = { s, packet, req };
@@ -292,7 +312,7 @@ static int find_image(const struct server *s, struct gpubpf_image *image)
 	return image->data ? 0 : -EBADMSG;
 }
 
-/* Handles one job, from the received packet to the answer. */
+/* Handles one job: decodes the received packet, runs the job and sends the answer. */
 static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -342,5 +362,6 @@ int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 		alarm(0);
 		gpubpf_job_packet_finish(&packet);
 	}
+	gpubpf_cache_finish(&server.cache);
 	return err || n < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

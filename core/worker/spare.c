@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle processes of cancelled workers, for reuse by later workers. */
+/* Keeps the idle processes of cancelled workers, so that later workers can use them. */
 #include "spare.h"
 
 #include <limits.h>
@@ -11,10 +11,15 @@
 #include "spawn.h"
 
 #define MAX_SPARES 16
-#define MAX_SPARE_JOBS 100       /* then the process ends, because vendors' compilers leak memory with each job */
+/* a process that has run this number of jobs is not kept, because vendors' compilers leak memory with each job */
+#define MAX_SPARE_JOBS 100
 
 struct spare {
-	pid_t owner, pid; /* owner: the process that stored it; a fork of that process must not use it */
+	/*
+	 * - pid: the idle process.
+	 * - owner: the process that stored it. A fork of the owner must not use it.
+	 */
+	pid_t owner, pid;
 	int sock;
 	uint32_t jobs;
 	uint64_t memory;

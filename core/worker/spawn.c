@@ -26,12 +26,12 @@ void gpubpf_worker_identity(const char *path, char *buf, size_t size)
 		 st.st_mtim.tv_nsec);
 }
 
-/* Limits the memory before the first job; the child is idle until then. */
+/* Limits the child's address space. The child has not started working yet, because it waits for its first job. */
 static void limit_memory(pid_t pid, uint64_t memory)
 {
 	struct rlimit limit = { memory, memory };
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these sanitizers map terabytes */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they map terabytes */
 	if (memory != UINT64_MAX)
 		prlimit(pid, RLIMIT_AS, &limit, NULL);
 #endif
@@ -39,8 +39,8 @@ static void limit_memory(pid_t pid, uint64_t memory)
 }
 
 /*
- * Does a worker inherit the variable? It does not inherit variables that would load other code, or the agent of a
- * session. It inherits the library path.
+ * Does a worker inherit the environment variable? Not if the variable would load other code or the agent of a session
+ * into the worker. The library path is inherited.
  */
 static bool is_inherited(const char *entry)
 {
@@ -78,12 +78,15 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	/* a new process group: Ctrl-C reaches only the tool, and the tool can end the worker with all its children */
+	/*
+	 * In a separate process group, Ctrl-C in the terminal does not reach the worker, and the tool can kill the
+	 * worker with all its children.
+	 */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	/*
-	 * the worker must not use the application's standard input and output: it reads /dev/null, and output of a
-	 * vendor's compiler goes to standard error
+	 * The worker must not use the application's standard input and output. Its standard input is /dev/null. Its
+	 * standard output, on which vendors' compilers print, is standard error.
 	 */
 	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	if (!err)
@@ -106,7 +109,7 @@ int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	if (pair[1] == GPUBPF_WORKER_FD) { /* dup2 onto the same descriptor would leave close-on-exec set */
+	if (pair[1] == GPUBPF_WORKER_FD) { /* dup2() to the same descriptor would not clear close-on-exec */
 		pair[1] = dup(pair[1]);
 		close(GPUBPF_WORKER_FD);
 		if (pair[1] < 0) {

@@ -6,21 +6,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define GPUBPF_WORKER_FD 3 /* descriptor of a worker's socket */
+#define GPUBPF_WORKER_FD 3 /* descriptor number of the socket in the worker */
 
-/* Identifies a build of a program: path, size, modification time. */
+/* Stores a text that identifies the build of a program: path, size and modification time. */
 void gpubpf_worker_identity(const char *path, char *buf, size_t size);
 /*
- * Returns this process's environment without variables that would load other code into a worker (LD_PRELOAD, layers).
- * The caller frees it. NULL: no memory.
+ * Returns a copy of the environment without variables that would load other code into a worker (LD_PRELOAD, OpenCL
+ * layers). The caller frees the array but not the strings. Returns NULL if memory runs out.
  */
 char **gpubpf_worker_environ(void);
 /*
- * Starts the program with gpubpf_worker_environ(), its socket as descriptor 3, no other descriptors above 2, and
- * `memory` bytes of address space (UINT64_MAX: unlimited). 0 or -errno.
+ * Starts the program with the environment gpubpf_worker_environ(). Its descriptor 3 is a socket, and it has no
+ * descriptors above 3. `memory` is the limit of its address space in bytes (UINT64_MAX: no limit). Returns 0 or -errno.
  */
 int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
-/* Ends the process and all processes that it forked: the start put them into one group. Returns its wait status. */
+/*
+ * Kills the worker's process and all processes that it started, which are in one process group. Returns its wait
+ * status.
+ */
 int gpubpf_worker_end(pid_t pid);
 
 #endif

@@ -89,7 +89,7 @@ int gpubpf_job_packet_send(int sock, const struct gpubpf_job_packet *packet)
 	return err == -ECONNRESET ? -EPIPE : err;
 }
 
-/* Maps the memfd that the peer sent. It must be sealed, or it could change or shrink during use. */
+/* Maps the memfd that the peer sent. An unsealed memfd is refused, because the peer could change it during use. */
 static int map_sealed(int fd, struct gpubpf_job_packet *packet)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -114,7 +114,7 @@ static bool header_ok(const struct wire_packet *wire, ssize_t n)
 	       wire->hdr.length == sizeof(wire->timeout_ms);
 }
 
-/* Returns the descriptor of the message; -1: it has none, or several, which are closed. */
+/* Returns the descriptor of the message. If there is not exactly one descriptor, closes all and returns -1. */
 static int take_fd(struct msghdr *msg)
 {
 	int fd = -1, count = 0;

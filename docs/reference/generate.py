@@ -80,7 +80,7 @@ def helpers(root):
     shown = {kind: name for kind, name, _ in kinds(root)}
     for f in sorted(rows(f'{root}/include/gpubpf/helpers.def', 'GPUBPF_HELPER'), key=lambda f: int(f[0])):
         if f[2] != 'KERNEL':
-            declared = re.match(r'HERE\(\w+, (\w+),', f[11])
+            declared = re.match(r'HERE\([^,]+, (\w+),', f[11])
             name = declared[1] if declared else f'bpf_{f[1]}'
             arguments = ', '.join(shown[a] for a in f[6:11] if shown[a])
             yield f[0], f'`{name}`', arguments or '-', f[5], cell(f[12])
@@ -90,6 +90,19 @@ def kernel_helpers(root):
     for f in sorted(rows(f'{root}/include/gpubpf/helpers.def', 'GPUBPF_HELPER'), key=lambda f: int(f[0])):
         if f[2] == 'KERNEL':
             yield f[0], f'`bpf_{f[1]}`', cell(f[12])
+
+
+VERDICTS = {'WORKS': 'works', 'USE': 'use', 'NOT': 'refused'}
+
+
+def linux_helpers(root):
+    for number, name, verdict, text in rows(f'{root}/core/model/linux_helpers.def', 'GPUBPF_LINUX_HELPER'):
+        yield number, f'`{name}`', VERDICTS[verdict], cell(text) or '-'
+
+
+def linux_kfuncs(root):
+    for name, verdict, text in rows(f'{root}/core/model/linux_helpers.def', 'GPUBPF_LINUX_KFUNC'):
+        yield f'`{name}`', VERDICTS[verdict], cell(text) or '-'
 
 
 def arguments(root):
@@ -117,12 +130,12 @@ def operations(root):
 
 def sections(root):
     names = {'NONE': 'NAME'}
-    whose = {'GPU': 'GPU', 'MAYBE': 'GPU or Linux kernel', 'HOSTPROG': 'Linux kernel'}
+    whose = {'GPU': 'GPU', 'RUN': 'GPU', 'MAYBE': 'GPU or Linux kernel', 'HOSTPROG': 'Linux kernel'}
     for f in rows(f'{root}/core/model/places.def', 'GPUBPF_PLACE'):
         names[f[0]] = NAMES[f[4]]
         yield f'`gpu/{f[2]}/{names[f[0]]}`', 'GPU', cell(f[6])
     for f in rows(f'{root}/core/model/sections.def', 'GPUBPF_SECTION'):
-        yield f'`{f[0]}{names[f[1]]}`', whose[f[2]], cell(f[3])
+        yield f'`{f[0]}{names["NONE" if f[2] == "RUN" else f[1]]}`', whose[f[2]], cell(f[3])
 
 
 def errors(root):
@@ -133,6 +146,22 @@ def errors(root):
 def limits(root):
     for f in rows(f'{root}/core/model/limits.def', 'GPUBPF_LIMITS'):
         yield f'`{f[0]}`', f[1], f[2], f[3], cell(f[4])
+
+
+def features(root):
+    """The features of bpftrace, and a check that the test of each supported feature exists."""
+    tests = pathlib.Path(root) / 'tests/cli/lang'
+    known = {p.stem for p in tests.glob('cases/**/*.case')} | {p.name for p in tests.glob('*.sh')}
+    for section, feature, state, test, note in rows(f'{root}/cli/lang/tree/features.def', 'LANG_FEATURE'):
+        if (test not in known) != (state == 'REFUSED'):
+            sys.exit(f'cli/lang/tree/features.def: {feature}: no test is named {test}')
+        yield section, cell(f'`{feature}`'), state.lower(), cell(note), f'`{test}`' if test else '-'
+
+
+def feature_counts(root):
+    states = [f[2] for f in rows(f'{root}/cli/lang/tree/features.def', 'LANG_FEATURE')]
+    for state in ('WORKS', 'DIFFERS', 'REFUSED'):
+        yield state.lower(), str(states.count(state))
 
 
 def members(root):
@@ -170,6 +199,8 @@ TABLES = {
     'OPERANDS': (given, ['operand', 'meaning']),
     'HELPERS': (helpers, ['number', 'name', 'arguments', 'result', 'meaning']),
     'KERNEL_HELPERS': (kernel_helpers, ['number', 'name', 'meaning']),
+    'LINUX_HELPERS': (linux_helpers, ['number', 'name', 'in GPU programs', 'replacement or reason']),
+    'LINUX_KFUNCS': (linux_kfuncs, ['name', 'in GPU programs', 'replacement or reason']),
     'ARGUMENTS': (arguments, ['argument', 'meaning']),
     'MAP_TYPES': (map_types, ['number', 'type', 'meaning', 'operations of programs', 'properties']),
     'MAP_FLAGS': (map_flags, ['property', 'meaning']),
@@ -177,6 +208,8 @@ TABLES = {
     'SECTIONS': (sections, ['section', 'runs on', 'meaning']),
     'ERRORS': (errors, ['name', 'rule', 'remedy']),
     'LIMITS': (limits, ['target', 'widest atomic, bytes', 'stack, bytes', 'frames', 'source']),
+    'FEATURES': (features, ['section', 'feature', 'state', 'difference or reason', 'test']),
+    'FEATURE_COUNTS': (feature_counts, ['state', 'features']),
     'MEMBERS': (members, ['member', 'type', 'always', 'meaning']),
 }
 

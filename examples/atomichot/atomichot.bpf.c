@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows which addresses atomics contend for: how many atomics each address has, and from which kernel. */
+/* Shows which addresses atomic accesses contend for. Counts the atomic accesses of each address and kernel. */
 #include <gpubpf/probe.h>
 
 struct spot {
@@ -11,7 +11,7 @@ struct GPUBPF_ROW atomics {
 	__u32 bytes, space; /* space: 1 global, 2 shared (local in OpenCL) */
 };
 GPUBPF_HASH(spots, struct spot, struct atomics, 65536);
-GPUBPF_ARRAY(missed, __u64, 1); /* atomics at addresses for which the map had no room */
+GPUBPF_ARRAY(missed, __u64, 1); /* atomic accesses that were not counted because `spots` was full */
 
 SEC("gpu/atomic/*")
 int atomic(struct gpubpf_ctx *ctx)
@@ -22,7 +22,8 @@ int atomic(struct gpubpf_ctx *ctx)
 	if (!a) {
 		none.bytes = ctx->mem.bytes;
 		none.space = ctx->mem.space;
-		bpf_map_update_elem(&spots, &key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
+		/* fails harmlessly if another lane inserts it first */
+		bpf_map_update_elem(&spots, &key, &none, BPF_NOEXIST);
 		a = bpf_map_lookup_elem(&spots, &key);
 	}
 	if (a)

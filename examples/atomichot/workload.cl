@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A histogram of 16 slots; half of all numbers fall into one slot. */
+/* Computes a histogram with 16 slots. Half of all numbers fall into one slot. */
 kernel void histogram(global const uint *from, global uint *to)
 {
 	uint v = from[get_global_id(0)];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Transposes a tile of 16 by 16 numbers: writes rows, reads columns. */
+/* Transposes a tile of 16 by 16 numbers: each work-item writes in a row and reads in a column of local memory. */
 static const char source[] =
 	"kernel void turn(global const uint *from, global uint *to)\n"
 	"{\n"

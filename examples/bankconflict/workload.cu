@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warps read shared memory with strides of 1, 2, 32 and 33 words, and all from one word. The program prints
- * "bankconflict NEEDED ROUNDS LANES" for all loads and for the stores before them, computed from the source. The probe
- * finds the same numbers on a GPU with warps of 32 lanes.
+ * Warps read shared memory with strides of 1, 2, 32 and 33 words. With stride 0, all lanes read one word. The program
+ * prints "bankconflict NEEDED ROUNDS LANES" for these loads and the stores before them, computed from the source. The
+ * probe finds the same numbers on a GPU with warps of 32 lanes.
  */
 #include <cstdint>
 #include <cstdio>
@@ -46,8 +46,11 @@ int main()
 	strided<33><<<THREADS / BLOCK, BLOCK>>>(to);
 	strided<0><<<THREADS / BLOCK, BLOCK>>>(to);
 	check(cudaDeviceSynchronize());
-	/* a store and two loads per warp and kernel. For strides of 1, 2, 32, 33, 0 the second load takes 1, 2, 32, 1,
-	 * 1 rounds. The first wraps at the block's 128 numbers and takes as many, but 4 for stride 32: four words */
+	/*
+	 * Each warp does a store and two loads per kernel. The second load takes 1, 2, 32, 1 and 1 rounds for the
+	 * strides 1, 2, 32, 33 and 0. The first load takes as many rounds, except for stride 32: its index wraps at the
+	 * block's 128 numbers, so that the warp reads four words in 4 rounds.
+	 */
 	printf("bankconflict %u %u %u\n", 5 * 3 * warps, warps * (5 + (1 + 1) + (2 + 2) + (4 + 32) + (1 + 1) + (1 + 1)),
 	       5 * 3 * THREADS);
 	printf("digest %016llx\n", (unsigned long long)hash);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures how long lanes wait at each barrier, from a lane's arrival until it continues. */
+/* Measures how long lanes wait at each barrier, from the arrival of a lane until the lane continues. */
 #include <gpubpf/probe.h>
 
 struct barrier {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the barrier in its function, in code order */
+	__u32 place; /* number of the barrier in its function, counted in code order */
 	__u32 line;  /* source line, 0: unknown */
 };
 struct GPUBPF_ROW wait {
@@ -32,7 +32,8 @@ int goes_on(struct gpubpf_ctx *ctx)
 	static const struct wait none;
 
 	if (!w) {
-		bpf_map_update_elem(&barriers, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first */
+		/* fails harmlessly if another lane is first */
+		bpf_map_update_elem(&barriers, &key, (void *)&none, BPF_NOEXIST);
 		w = bpf_map_lookup_elem(&barriers, &key);
 	}
 	if (w && came_at)

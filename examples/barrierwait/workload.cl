@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each group sums 64 numbers. Before the first barrier one work-item does all the work; before the others all work. */
+/* Each work-group sums 64 numbers. Until the first barrier, only one work-item is busy; until later ones, all are. */
 kernel void sum(global const uint *from, global uint *to)
 {
 	local uint part[64];

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures how long each work-group of every kernel runs, from its first lane's entry to its last lane's exit. */
+/*
+ * Measures how long each work-group of every kernel runs, from the entry of its first lane to the exit of its last
+ * lane.
+ */
 #include <gpubpf/probe.h>
 
 struct totals {
 	__u64 threads_entered, threads_left;
 	__u64 blocks;  /* measured blocks */
-	__u64 untimed; /* entries for which `running` had no room */
+	__u64 untimed; /* entries of threads whose group is not in `running`, because the map was full */
 };
 GPUBPF_ARRAY(totals, struct totals, 1);
 GPUBPF_HISTOGRAM(block_ns);
 
-/* a running group: threads that have entered and left, and the time of the first entry */
+/* A running group: the number of threads that have entered and left, and the time of the first entry. */
 struct group {
 	__u64 arrived, left, start;
 };
 GPUBPF_HASH(running, __u64, struct group, 16384);
 
-/* Groups of overlapping launches, of one kernel or several, may have the same number. Therefore the key consists of
- * group, launch and kernel. */
+/*
+ * Returns the key of a group: its number, the launch and the kernel. The number alone is not unique, because launches
+ * of one or several kernels may overlap.
+ */
 static __always_inline __u64 group_key(const struct gpubpf_ctx *ctx)
 {
 	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | ctx->kernel << 48;
@@ -29,7 +34,7 @@ static __always_inline struct group *find_or_create(__u64 *key)
 
 	if (group)
 		return group;
-	bpf_map_update_elem(&running, key, &fresh, BPF_NOEXIST); /* another lane may insert it first: also fine */
+	bpf_map_update_elem(&running, key, &fresh, BPF_NOEXIST); /* fails harmlessly if another lane inserts it first */
 	return bpf_map_lookup_elem(&running, key);
 }
 
@@ -49,7 +54,10 @@ int block_enter(struct gpubpf_ctx *ctx)
 	}
 	if (gpubpf_fetch_add(&group->arrived, 1) == 0) {
 		group->start = bpf_ktime_get_ns();
-		/* order the write of `start` before this lane counts as left, so that the last lane reads it */
+		/*
+		 * The last lane reads `start` after it has seen this lane in `left`. The barrier makes the write of
+		 * `start` visible before that.
+		 */
 		bpf_gpu_membar();
 	}
 	return 0;
@@ -67,7 +75,7 @@ int block_leave(struct gpubpf_ctx *ctx)
 	gpubpf_count(&t->threads_left, 1);
 	if (!group || gpubpf_fetch_add(&group->left, 1) + 1 < gpubpf_block_threads(ctx))
 		return 0;
-	/* the last lane to leave: all have entered and left */
+	/* This is the last lane: all threads of the group have entered and left. */
 	gpubpf_observe(&block_ns, bpf_ktime_get_ns() - group->start);
 	gpubpf_count(&t->blocks, 1);
 	bpf_map_delete_elem(&running, &key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Escape times of the Mandelbrot set: work-groups inside the set take many times as long as others. */
+/* Computes escape times of the Mandelbrot set. Work-groups inside the set take many times as long as other groups. */
 #include "opencl.h"
 
 enum { WIDTH = 512, HEIGHT = 256, GROUP = 64 };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the 32-byte sectors that the lanes of a warp access together, by access. Fewer sectors mean less memory
- * traffic. The efficiency of a warp is the share of the traffic that it requested: bytes / (32 * sectors). */
+/*
+ * Counts for each access of global memory the 32-byte sectors that the lanes of a warp touch together. Fewer sectors
+ * mean less memory traffic. The efficiency of an access is the share of the traffic that lanes requested: bytes / (32 *
+ * sectors).
+ */
 #include <gpubpf/probe.h>
 
 #define SECTOR 32
 
 struct access {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the access in its function, in code order */
+	__u32 place; /* number of the access in its function, counted in code order */
 	__u32 line;  /* source line, 0: unknown */
 	__u64 kind;  /* 1 load, 2 store, 3 atomic, 4 prefetch */
 };
@@ -22,7 +25,7 @@ static __always_inline struct moved *find_or_create(struct access *key)
 
 	if (m)
 		return m;
-	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
+	bpf_map_update_elem(&accesses, key, &none, BPF_NOEXIST); /* fails harmlessly if another lane inserts it first */
 	return bpf_map_lookup_elem(&accesses, key);
 }
 
@@ -36,7 +39,7 @@ int access(struct gpubpf_ctx *ctx)
 	struct moved *m;
 
 	if (active & below)
-		return 0; /* the first lane counts for its warp */
+		return 0; /* only the first active lane of a warp counts */
 	m = find_or_create(&key);
 	if (!m)
 		return 0;

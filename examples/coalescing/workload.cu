@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels whose lanes read adjacent, every second, every 32nd, and scattered numbers. "coalescing SECTORS BYTES WARPS
- * LANES" covers all accesses, computed from the source. The probe finds the same on a GPU with warps of 32 lanes.
+ * Four kernels, whose lanes read adjacent, every second, every 32nd, and scattered numbers. The line "coalescing
+ * SECTORS BYTES WARPS LANES" covers all accesses; it is computed from the source. The probe finds the same numbers on a
+ * GPU with warps of 32 lanes.
  */
 #include <cstdint>
 #include <cstdio>
@@ -38,7 +39,7 @@ __global__ void scattered(const unsigned *from, unsigned *to)
 	to[i] = from[anywhere(i)];
 }
 
-/* Sectors that all warps load from from[index(i)]. */
+/* Returns the number of sectors that all warps load together when thread i loads from[index(i)]. */
 template <typename F> static unsigned long long sectors(F index)
 {
 	unsigned long long n = 0;
@@ -71,7 +72,10 @@ int main()
 	check(cudaMemcpy(data.data(), to, 4 * THREADS * sizeof(*to), cudaMemcpyDeviceToHost));
 	for (unsigned i = 0; i < 4 * THREADS; i++)
 		hash = (hash ^ data[i]) * 1099511628211u;
-	/* per kernel, a warp stores 128 bytes, four sectors; it loads 4, 8 and 32 sectors, and scattered ones */
+	/*
+	 * Each warp stores 128 bytes, which are 4 sectors. It loads 4, 8, 32 and sectors(anywhere) sectors in the four
+	 * kernels.
+	 */
 	printf("coalescing %llu %u %u %u\n", THREADS / WARP * (4 * 4 + 4 + 8 + 32) + sectors(anywhere),
 	       2 * 4 * THREADS * (unsigned)sizeof(unsigned), 2 * 4 * THREADS / WARP, 2 * 4 * THREADS);
 	printf("digest %016llx\n", (unsigned long long)hash);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits a record for each block of each launch, from its first thread. */
+/* The first thread of each block emits a record. */
 #include <gpubpf/probe.h>
 
 #include "consumer.h"
@@ -15,7 +15,7 @@ int entered(struct gpubpf_ctx *ctx)
 		return 0;
 	b = bpf_ringbuf_reserve(&blocks, sizeof(*b), 0);
 	if (!b)
-		return 0; /* the ring counts it as dropped */
+		return 0; /* the ring is full, and counts the record as dropped */
 	b->kernel = gpubpf_kernel_of(ctx);
 	b->launch = ctx->launch;
 	b->x = ctx->block_idx[0];

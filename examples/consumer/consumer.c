@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consumer OBJECT CMD [ARG]...: run CMD with the object's probes, and print each record of its ring as it arrives. */
+/*
+ * consumer OBJECT CMD [ARG]...: runs CMD with the probes of the object, and prints each record of its ring as it
+ * arrives.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +53,7 @@ int main(int argc, char **argv)
 	}
 	while (waitpid(pid, &status, WNOHANG) == 0)
 		gpubpf_session__poll(session, 100);
-	gpubpf_session__stop(session); /* also reads the remaining records */
+	gpubpf_session__stop(session); /* also delivers the records that are still in the ring */
 	gpubpf_session__free(session);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts threads of vector_add by process, and their total run time. The program uses only libbpf's own terms (kprobe
- * and kretprobe, struct pt_regs, map definitions written out), so it reads like any other BPF program. --attach
- * attaches it to other kernels.
+ * Counts the threads of vector_add by process, and sums up their run time. The program uses only terms of libbpf:
+ * kprobe and kretprobe, struct pt_regs, and map definitions in full. So it looks like any other BPF program. The option
+ * --attach attaches it to other kernels.
  */
 #include <gpubpf/probe.h>
 
 struct calls {
 	__u64 entered, left;
-	__u64 ns;             /* sum over the threads */
-	__u64 elements;       /* largest n that a thread received */
+	__u64 ns;             /* sum of the run times of all threads */
+	__u64 elements;       /* largest value of the kernel's argument n */
 };
 
 struct {
@@ -40,7 +40,7 @@ int cuda__entered(struct pt_regs *ctx)
 	gpubpf_count(&calls->entered, 1);
 	if (n > calls->elements)
 		calls->elements = n; /* all threads of a launch write the same value */
-	/* subtract the time of entry and add the time of exit: the sum is the time between them */
+	/* The entry subtracts its time, and the exit adds its time. So the sum is the time between the two. */
 	gpubpf_count(&calls->ns, -bpf_ktime_get_ns());
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches one kernel repeatedly; its last group is only partly used. */
+/* Launches one kernel repeatedly. Only a part of the last work-group has elements. */
 #include "vector_add.h"
 
 int main(void)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slows down some of the application's allocations as if they were far memory, behind a link such as CXL.mem. An access
- * to them takes longer by
+ * Slows down accesses to some of the application's allocations, as if their memory were behind a link such as CXL.mem.
+ * Such an allocation is called far. An access to it takes longer by
  *
- *	latency * (1 if it is random, else a share) * (1 + ramp * recent utilisation of the link)
+ *	latency * (1 if the access is random, else a fraction) * (1 + ramp * recent utilisation of the link)
  *
- * and at least until the link has transferred all previously requested bytes and its own. The program's own run time is
- * included in this delay, and is the smallest possible delay.
+ * If the link needs longer to transfer all requested bytes, the access takes that long. The run time of this program is
+ * part of the delay, so the delay cannot be shorter than the run time.
  */
 #include <gpubpf/probe.h>
 
 #define LATENCY_NS 2000
 #define MB_S 32000
 #define MOST_NS 500000
-#define WINDOW 14 /* the link's utilisation is measured in windows of this many bits of ns: 16 us */
-#define PLACES 8  /* places per thread whose strides are tracked separately */
+#define WINDOW 14 /* the link's utilisation is measured in windows of 2^14 ns (16 us) */
+#define PLACES 8  /* number of access strides that are tracked per thread */
 
-/* Set by the user. 0 selects the default, which ends each comment. */
+/* Settings of the user. A member that is 0 has the default, which is in parentheses. */
 struct settings {
-	__u64 off;                    /* 1: no memory is far */
-	__u64 least, most;            /* bytes: range of sizes of far allocations; 1 MiB, unlimited */
-	__u64 first, last;            /* range of their numbers, in the order of allocation; all */
+	__u64 off;                    /* 1: no allocation is far */
+	__u64 least, most;            /* smallest and largest size of far allocations in bytes (1 MiB, unlimited) */
+	/* numbers of the first and the last allocation that can be far, in order of allocation (all) */
+	__u64 first, last;
 	gpubpf_ns latency;            /* LATENCY_NS */
-	__u64 sequential;             /* percent of the latency for accesses with an even stride; 25 */
-	__u64 mb_s;                   /* throughput of the link; MB_S */
-	__u64 ramp;                   /* percent more latency while the link is fully used; 100 */
+	__u64 sequential;             /* percent of the latency for accesses with a constant stride (25) */
+	__u64 mb_s;                   /* throughput of the link in MB/s (MB_S) */
+	__u64 ramp;                   /* additional latency in percent while the link is fully used (100) */
 };
 GPUBPF_ARRAY(settings, struct settings, 1);
 
@@ -32,11 +33,11 @@ struct GPUBPF_ROW accesses {
 	__u64 accesses, random, bytes;
 	gpubpf_ns waited;
 };
-GPUBPF_HASH(far, __u32, struct accesses, 4096); /* keyed by the allocation's number */
+GPUBPF_HASH(far, __u32, struct accesses, 4096); /* key: number of the allocation */
 
 struct link {
-	__u64 free;                 /* ps: when all requested bytes have been transferred */
-	__u64 window, bytes, share; /* the current window, its bytes, and percent of the link used in the one before */
+	__u64 free;                 /* time in ps at which the link has transferred all requested bytes */
+	__u64 window, bytes, share; /* current window, its bytes, and utilisation of the previous window in percent */
 };
 GPUBPF_ARRAY(links, struct link, 1) GPUBPF_SCRATCH;
 
@@ -58,7 +59,10 @@ static __always_inline int is_far(const struct settings *s, const struct gpubpf_
 	       of->number <= or(s->last, ~0ull);
 }
 
-/* Is the access neither near the place's last access nor one stride after it? */
+/*
+ * Returns true if the access is random. It is not random if it is near the thread's last access at this place, or one
+ * stride after it.
+ */
 static __always_inline int is_random(const struct gpubpf_ctx *ctx)
 {
 	struct lasts *l = bpf_map_lookup_elem(&lasts, &(__u32){ 0 });
@@ -75,7 +79,7 @@ static __always_inline int is_random(const struct gpubpf_ctx *ctx)
 	return !even;
 }
 
-/* Percent of the link that were used in the previous window. */
+/* Returns the utilisation of the link in the previous window, in percent. */
 static __always_inline __u64 share(struct link *l, __u64 now, __u64 bytes, __u64 mb_s)
 {
 	__u64 window = now >> WINDOW, share;
@@ -90,7 +94,7 @@ static __always_inline __u64 share(struct link *l, __u64 now, __u64 bytes, __u64
 	return l->share;
 }
 
-/* Returns the time in ns at which the link has transferred these bytes. */
+/* Returns the time in ns at which the link has transferred these bytes and all earlier ones. */
 static __always_inline __u64 comes(struct link *l, __u64 now, __u64 bytes, __u64 mb_s)
 {
 	__u64 ps = bytes * 1000000 / mb_s, begins = gpubpf_fetch_add(&l->free, ps);
@@ -108,7 +112,7 @@ static __always_inline struct accesses *find_or_create(__u32 number)
 
 	if (a)
 		return a;
-	bpf_map_update_elem(&far, &number, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
+	bpf_map_update_elem(&far, &number, &none, BPF_NOEXIST); /* fails harmlessly if another lane inserts it first */
 	return bpf_map_lookup_elem(&far, &number);
 }
 
@@ -131,12 +135,14 @@ static __always_inline void wait(const struct gpubpf_ctx *ctx, const struct sett
 	ns = until - bpf_ktime_get_ns();
 	if ((__s64)ns <= 0)
 		return;
-	barrier_var(ns); /* the compiler knows that it is small, but the verifier does not */
+	barrier_var(ns); /* hides the range of ns from the compiler, so that the check below remains for the verifier */
 	gpubpf_delay(ns < MOST_NS ? ns : MOST_NS);
 }
 
-/* The first lane of a warp waits until the link has transferred the bytes of all lanes; the other lanes wait for the
- * first lane. */
+/*
+ * Find the lanes of the warp that access far memory. The first of these lanes waits until the link has transferred the
+ * bytes of all of them. The other lanes wait for the first lane.
+ */
 SEC("gpu/mem_before/*")
 int access(struct gpubpf_ctx *ctx)
 {

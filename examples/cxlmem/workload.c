@@ -3,8 +3,11 @@
 
 #include "inside.h"
 
-/* One work-item follows links in an unpredictable order, and all work-items sum a buffer, in short launches. The
- * fastest launch counts. The program prints the time per step and the bytes per second on standard error. */
+/*
+ * Two kernels in short launches: one work-item follows links in an unpredictable order, and all work-items sum a
+ * buffer. The fastest launch of each counts. The program prints the time per step and the bytes per second on standard
+ * error.
+ */
 enum { LINES = 1 << 18, LINE = 16, STEPS = 500, SUMMED = 1 << 10, ITEMS = 1 << 8, BLOCK = 64, ROUNDS = 100 };
 
 static const char source[] =
@@ -25,7 +28,7 @@ static const char source[] =
 	"	to[get_global_id(0)] = sum.s0 + sum.s7 + sum.sf;\n"
 	"}\n";
 
-/* ns of the fastest launch */
+/* Returns the time of the fastest launch in ns. */
 static double quickest(struct opencl *cl, const char *name, cl_mem from, cl_mem to, unsigned n, size_t items)
 {
 	cl_kernel kernel = opencl_kernel(cl, name);
@@ -55,7 +58,8 @@ int main(void)
 	unsigned *data = calloc(LINES * LINE, sizeof(*data)), end, sum = 0;
 	cl_mem from, to;
 
-	for (unsigned i = 0, at = 0; i < LINES; i++, at = data[at]) /* a full cycle: a - 1 is a multiple of 4, c is odd */
+	/* This visits all lines in one cycle, because a - 1 is a multiple of 4 and c is odd. */
+	for (unsigned i = 0, at = 0; i < LINES; i++, at = data[at])
 		data[at] = (at / LINE * 1664525 + 1013904223) % LINES * LINE;
 	from = opencl_buffer(&cl, data, LINES * LINE * sizeof(*data));
 	to = opencl_buffer(&cl, NULL, ITEMS * sizeof(*data));

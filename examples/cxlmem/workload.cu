@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread follows links in an unpredictable order, and all threads sum a buffer, in short launches. The fastest
- * launch counts. The program prints the time per step and the bytes per second on standard error. It also prints
- * "cxlmem ACCESSES BYTES" for the buffer, computed from the source.
+ * Two kernels in short launches: one thread follows links in an unpredictable order, and all threads sum a buffer. The
+ * fastest launch of each counts. The program prints the time per step and the bytes per second on standard error. It
+ * also prints "cxlmem ACCESSES BYTES" for the buffer, computed from the source.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -39,7 +39,7 @@ __global__ void stream(const uint4 *from, unsigned *to)
 	to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-/* ns of the fastest launch */
+/* Returns the time of the fastest launch in ns. */
 template <typename F> static double quickest(F launch)
 {
 	cudaEvent_t begin, end;
@@ -63,10 +63,11 @@ int main()
 	std::vector<unsigned> data(LINES * LINE);
 	unsigned *from, *to, hash = 0;
 
-	for (unsigned i = 0, at = 0; i < LINES; i++, at = data[at]) /* a full cycle: a - 1 is a multiple of 4, c is odd */
+	/* This visits all lines in one cycle, because a - 1 is a multiple of 4 and c is odd. */
+	for (unsigned i = 0, at = 0; i < LINES; i++, at = data[at])
 		data[at] = (at / LINE * 1664525 + 1013904223) % LINES * LINE;
 	check(cudaMalloc(&from, data.size() * sizeof(*from)));
-	check(cudaMalloc(&to, THREADS * sizeof(*to))); /* less than 1 MiB: near */
+	check(cudaMalloc(&to, THREADS * sizeof(*to))); /* not far, because it has less than 1 MiB */
 	check(cudaMemcpy(from, data.data(), data.size() * sizeof(*from), cudaMemcpyHostToDevice));
 	check(cudaMemset(to, 0, sizeof(*to)));
 	fprintf(stderr, "chase: %.0f ns a step\n", quickest([=] { chase<<<1, 1>>>(from, to); }) / STEPS);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Four branches: neighbours agree; every second work-item takes it; one of 32 takes it; a loop with as many rounds as
- * its work-item has bits. The line shows where work-items diverge. */
+/*
+ * Four branches. All neighbours agree on the first. Every second work-item takes the second, and one of 32 takes the
+ * third. The fourth is a loop with one round per bit of the work-item's number. The source line shows where work-items
+ * diverge.
+ */
 static const char source[] =
 	"kernel void branches(global const uint *from, global uint *to)\n"
 	"{\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Branches that whole warps take, every second lane, one lane of a warp, and no lane. The program prints "divergence
- * WARPS SPLITS LANES TAKEN LOST", computed from the source. The probe finds the same on a GPU with warps of 32 lanes.
- * The branches guard a call that is not inlined, so that no compiler turns them into selections.
+ * Four branches: taken by complete warps, by every second lane, by one lane of each warp, and by no lane. The program
+ * prints "divergence WARPS SPLITS LANES TAKEN LOST", computed from the source. The probe finds the same on a GPU with
+ * warps of 32 lanes. The branches guard a call that is not inlined, so that no compiler turns them into selections.
  */
 #include <cstdint>
 #include <cstdio>
@@ -48,7 +48,10 @@ int main()
 	check(cudaMemcpy(data.data(), to, 4 * THREADS * sizeof(*to), cudaMemcpyDeviceToHost));
 	for (unsigned i = 0; i < 4 * THREADS; i++)
 		hash = (hash ^ data[i]) * 1099511628211u;
-	/* the second kernel's warps split in halves; each warp of the third loses one lane, whichever side is taken */
+	/*
+	 * The second kernel splits its warps in halves. In the third, each warp loses one lane, whichever part takes
+	 * the branch.
+	 */
 	printf("divergence %u %u %u %u\n", 4 * warps, 2 * warps, 4 * THREADS, THREADS / 2 + THREADS / WARP);
 	printf("digest %016llx\n", (unsigned long long)hash);
 	return 0;

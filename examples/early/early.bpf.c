@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * relax(from, to, ...) is launched repeatedly, with the buffers swapped: to[i] depends on the numbers around from[i].
- * The probe decides which blocks still run. If a block and its neighbours changed nothing in two launches, it would
- * write the numbers that are already there, so it ends at its entry. In the end all blocks do. Through the map
- * `control`, a user can end the remaining blocks, or make all blocks run.
+ * Ends blocks of a kernel early. The application launches relax(from, to, ...) repeatedly, and swaps the buffers
+ * between launches. to[i] depends on the numbers around from[i].
+ *
+ * If a block and its neighbours have changed no number in two launches, the block would only write the numbers that are
+ * already there. So the block ends at its entry. Finally all blocks do so. With the map `control`, a user can end all
+ * remaining blocks, or make all blocks run.
  */
 #include <gpubpf/probe.h>
 
@@ -19,11 +21,15 @@ struct GPUBPF_ROW threads {
 	__u64 ran, settled, stopped;
 };
 GPUBPF_ARRAY(threads, struct threads, 1);
-GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* last launch in which a block changed a number, plus 1 */
-/* numbers of the last probed launches, plus 1; other launches may have changed numbers unseen */
+/* per block: 1 + the number of the last launch in which the block changed a number */
+GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH;
+/*
+ * 1 + the numbers of the last 4 probed launches; an unprobed launch may have changed numbers without an entry in
+ * `changed`
+ */
 GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;
 
-/* Has block b changed a number in one of the last two launches? */
+/* Returns true if block b changed a number in one of the last two launches. */
 static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)
 {
 	__u64 *last = bpf_map_lookup_elem(&changed, &b);
@@ -61,7 +67,7 @@ int begins(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
-/* Threads that ended at their entry do not reach this program. */
+/* This program does not run for threads that ended at their entry. */
 SEC("gpu/exit/relax")
 int GPUBPF_PROBE(ends, const __u32 *from, const __u32 *to)
 {

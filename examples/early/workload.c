@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Each number becomes the minimum of itself and its neighbours, except walls, 200 times. In the end each room between
- * walls contains only its minimum; small rooms reach this soon. */
+/*
+ * Each number becomes the minimum of itself and its neighbours, 200 times. Zeros do not change; call them walls, and
+ * the numbers between two walls a room. In the end all numbers of a room equal its minimum. Small rooms reach this
+ * state soon.
+ */
 enum { N = 16384, BLOCK = 64, ROUNDS = 200 };
 
 static const char source[] =
@@ -24,7 +27,7 @@ int main(void)
 	unsigned *data = calloc(N, sizeof(*data)), n = N, sum = 0;
 	cl_mem buffers[2];
 
-	/* rooms of 8 numbers at the start and 136 at the end, with falling numbers; walls are zeros */
+	/* Rooms have 8 numbers at the start and 136 at the end; the numbers fall. */
 	for (unsigned i = 0, at = 0; i < N; i++) {
 		data[i] = at ? N - at : 0;
 		at = at < 8 + i / 128 ? at + 1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rooms of workload.c, with more numbers. The program prints "early RAN SETTLED": threads that run, and threads
- * that end at their entry by the rule of early.bpf.c.
+ * Computes the same as workload.c, with more numbers. The program prints "early RAN SETTLED": the number of threads
+ * that run, and of threads that early.bpf.c ends at their entry.
  */
 #include <algorithm>
 #include <cstdint>
@@ -41,8 +41,10 @@ int main()
 		data[i] = at ? N - at : 0;
 		at = at < 8 + i / 8192 ? at + 1 : 0;
 	}
-	/* a number changes as many times as its distance from its room's end; a block needs one more round to notice
-	 * that, and another one because there are two buffers */
+	/*
+	 * A number changes as many times as its distance from the last number of its room. Its block needs one more
+	 * launch in which nothing changes, and one more because there are two buffers.
+	 */
 	for (unsigned i = N, far = 0; i-- > 0; far++) {
 		if (!data[i] || i == N - 1 || !data[i + 1])
 			far = 0;

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds accesses of global memory that are not entirely inside one of the application's allocations. For each place it
- * records the first such access, before it happens, and counts all of them. The maps survive the fault. */
+/*
+ * Finds accesses of global memory that are not entirely inside one of the application's allocations. For each place in
+ * the code, it counts these accesses and records the first one before it happens. The maps survive a fault of the
+ * kernel.
+ */
 #include <gpubpf/probe.h>
 
 struct place {
 	gpubpf_kernel kernel;
-	__u32 place; /* number of the access in its function, in code order */
+	__u32 place; /* number of the access in its function, counted in code order */
 	__u32 line;  /* source line, 0: unknown */
 };
 struct stray {
 	__u64 accesses;
-	/* of the first access: */
+	/* the members below describe the first access */
 	gpubpf_address addr;
-	__u64 past; /* bytes from the end of the preceding allocation on, ~0 if none is near */
+	__u64 past; /* bytes between the end of the preceding allocation and addr; ~0: no allocation is near */
 	__u32 bytes, kind; /* 1 load, 2 store, 3 atomic, 4 prefetch */
 	__u64 launch, block[3], thread[3];
 };
 GPUBPF_HASH(strays, struct place, struct stray, 1024);
 GPUBPF_ARRAY(checked, __u64, 1);
 
-#define NEAR 4096 /* accesses up to this many bytes after an allocation are attributed to it */
+#define NEAR 4096 /* an address up to this many bytes after an allocation is near it */
 
 static __always_inline int is_inside(__u64 addr, __u64 bytes)
 {
@@ -28,8 +31,10 @@ static __always_inline int is_inside(__u64 addr, __u64 bytes)
 	return !gpubpf_allocation(addr, &of) && addr - of.base + bytes <= of.size;
 }
 
-/* Returns how many bytes after the end of the preceding allocation an address lies. Returns 0 for an address inside an
- * allocation, ~0 if no allocation is near. */
+/*
+ * Returns the number of bytes between the end of the preceding allocation and the address. Returns 0 for an address
+ * inside an allocation, and ~0 if no allocation is near.
+ */
 static __always_inline __u64 past(__u64 addr)
 {
 	struct gpubpf_allocation of;
@@ -70,7 +75,8 @@ int access(struct gpubpf_ctx *ctx)
 		return 0;
 	s = bpf_map_lookup_elem(&strays, &key);
 	if (!s) {
-		bpf_map_update_elem(&strays, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first */
+		/* fails harmlessly if another lane is first */
+		bpf_map_update_elem(&strays, &key, (void *)&none, BPF_NOEXIST);
 		s = bpf_map_lookup_elem(&strays, &key);
 	}
 	if (s && !gpubpf_fetch_add(&s->accesses, 1))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* The last work-item has no right neighbour: it reads past the buffer, and does not use the value. */
+/*
+ * The last work-item has no right neighbour. It reads a number after the end of the buffer, and does not use this
+ * number.
+ */
 static const char source[] =
 	"kernel void neighbours(global const uint *from, global uint *to)\n"
 	"{\n"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts launches, work-groups and threads of each kernel, by name. One lane of a group counts for all. */
+/*
+ * Counts the launches, work-groups and threads of each kernel, by name. One lane of a work-group counts for the group.
+ */
 #include <gpubpf/probe.h>
 
 struct counts {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three kernels of one program: a pipeline that scales, sums neighbours and reduces. */
+/* A pipeline of three kernels in one OpenCL program: scale the numbers, sum up neighbours, reduce to one sum. */
 #include "opencl.h"
 
 enum { N = 1 << 16, GROUP = 64, ROUNDS = 8 };

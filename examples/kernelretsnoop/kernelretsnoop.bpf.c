@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits an event for every thread that ends: which thread, and when. */
+/* Emits a record when a thread ends, with the thread and the time. */
 #include <gpubpf/probe.h>
 
 struct ended {
-	__u64 ns;       /* time of the event, in the base of CLOCK_MONOTONIC */
+	__u64 ns;       /* time of the exit, comparable with CLOCK_MONOTONIC */
 	__u64 launch;
 	__u32 block[3], thread[3];
 };
@@ -15,7 +15,7 @@ int thread_ended(struct gpubpf_ctx *ctx)
 	struct ended *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 
 	if (!e)
-		return 0; /* no room: the ring counts it as dropped */
+		return 0; /* the ring is full, and counts the record as dropped */
 	e->ns = bpf_get_globaltimer();
 	e->launch = ctx->launch;
 	e->block[0] = ctx->block_idx[0];

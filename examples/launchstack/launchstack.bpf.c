@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows the cost of launches by the call path in the program that makes them. */
+/* Shows the cost of launches by the call stack in the application that makes them. */
 #include <gpubpf/probe.h>
 
 GPUBPF_MAP(stacks, BPF_MAP_TYPE_STACK_TRACE, __u32, __u64[127], 1024);
@@ -10,7 +10,7 @@ struct path {
 };
 struct GPUBPF_ROW cost {
 	__u64 threads;
-	gpubpf_ns spent; /* sum over the threads */
+	gpubpf_ns spent; /* sum of the run times of all threads */
 };
 GPUBPF_HASH(paths, struct path, struct cost, 1024);
 GPUBPF_PER_THREAD(entered, __u64) GPUBPF_SCRATCH; /* time of the thread's entry */
@@ -33,7 +33,7 @@ int end(struct gpubpf_ctx *ctx)
 	__u64 *at = bpf_map_lookup_elem(&entered, &(__u32){ 0 });
 
 	if (!cost) {
-		bpf_map_update_elem(&paths, &path, &none, BPF_NOEXIST); /* another lane may be first */
+		bpf_map_update_elem(&paths, &path, &none, BPF_NOEXIST); /* fails harmlessly if another lane is first */
 		cost = bpf_map_lookup_elem(&paths, &path);
 	}
 	if (!cost || !at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches one kernel from three call paths in the program. */
+/* Launches one kernel from three call stacks in the application. */
 #include "opencl.h"
 
 static const char source[] =

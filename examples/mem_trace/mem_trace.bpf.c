@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits an event for every access of global memory: address, size, kind, allocation, the kernel's launch, and
- * time. */
+/*
+ * Emits a record for every access of global memory: address, size, kind, number of the allocation, kernel, launch, and
+ * time.
+ */
 #include "../memories.h"
 
 struct access {
@@ -18,7 +20,7 @@ int trace(struct gpubpf_ctx *ctx)
 	struct access *a = bpf_ringbuf_reserve(&accesses, sizeof(*a), 0);
 
 	if (!a)
-		return 0; /* no room: the ring counts it as dropped */
+		return 0; /* the ring is full, and counts the record as dropped */
 	a->addr = ctx->mem.addr;
 	a->kernel = gpubpf_kernel_of(ctx);
 	a->ns = bpf_ktime_get_ns();

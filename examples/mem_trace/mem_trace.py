@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """mem_trace.py [--png FILE] REPORT: heat maps of the accesses in a report of mem_trace.bpf.o (gpubpf run -j -r REPORT).
 
-Prints one map for each allocation that was accessed. Accesses outside of allocations are grouped into regions of adjacent pages
-that were used in the same way (read, written, both). Addresses grow from left to right, time from top to bottom. A cell is
-darker the more bytes were accessed there. The PNG contains the same maps, one below the other: loads are blue, stores and
-atomics red."""
+Prints one map for each allocation that was accessed. Accesses outside all allocations form regions of adjacent pages that
+were used in the same way: only read, only written, or both. In a map, addresses grow from left to right, and time from top to
+bottom. A darker cell stands for more bytes. The PNG has the same maps, one below the other. Loads are blue, stores and atomics
+are red."""
 import argparse
 import json
 import signal
@@ -17,7 +17,7 @@ SHADES = " .:-=+*#%@"
 
 
 def regions(accesses):
-    """(first address, end) of each region of accessed pages. Pages that are only loaded, only written, or both form different regions."""
+    """Returns (first address, end) of each region of accessed pages. A region has pages that are only read, only written, or both."""
     found = []
     writes = {}
     for a in accesses:
@@ -32,7 +32,7 @@ def regions(accesses):
 
 
 def allocations(accesses, memories):
-    """(title, first address, end, accesses) of each allocation, in the order of allocation, then of each region outside of them."""
+    """Yields (title, first address, end, accesses) of each allocation, in order of allocation, then of each region outside of them."""
     by_number, others = {}, []
     for a in accesses:
         (by_number.setdefault(a["memory"], []) if a["memory"] in memories else others).append(a)
@@ -44,7 +44,7 @@ def allocations(accesses, memories):
 
 
 def cells(accesses, first, end, n):
-    """Bytes by row, column and whether they are written. n: total number of accesses; each access has its number."""
+    """Returns the number of bytes by row, column, and whether they are written. n: total number of accesses, over all maps."""
     grid = [[[0, 0] for _ in range(COLUMNS)] for _ in range(ROWS)]
     for a in accesses:
         row = a["number"] * ROWS // n
@@ -60,7 +60,7 @@ def text(grid):
 
 
 def pixels(grid, scale=8):
-    """Rows of RGB; cells without accesses are white."""
+    """Yields the rows of pixels as RGB. A cell without accesses is white."""
     most = max(max(cell) for row in grid for cell in row) or 1
     for row in grid:
         line = b""

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts bytes that kernels load from and store to each of the application's allocations, by number. The session
- * describes the allocations in a second map. */
+/*
+ * Counts the bytes that kernels load from and store to each of the application's allocations. The key is the number of
+ * the allocation. The session describes the allocations in a second map.
+ */
 #include "../memories.h"
 
 struct GPUBPF_ROW moved {
@@ -17,7 +19,7 @@ int access(struct gpubpf_ctx *ctx)
 
 	if (!m)
 		return 0;
-	if (kind != GPUBPF_STORE) /* a prefetch loads, an atomic does both */
+	if (kind != GPUBPF_STORE) /* a prefetch counts as a load; an atomic access counts as both */
 		gpubpf_count(&m->loaded, bytes);
 	if (kind == GPUBPF_STORE || kind == GPUBPF_ATOMIC)
 		gpubpf_count(&m->stored, bytes);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""membw.py [-i SECONDS] [-n ROUNDS] [--gpubpf PATH] [--session SOCKET]: the bandwidth of kernels for each allocation, in GB/s, while
-a session with membw.bpf.o runs. Prints windows of SECONDS until the session ends, or ROUNDS windows."""
+"""membw.py [-i SECONDS] [-n ROUNDS] [--gpubpf PATH] [--session SOCKET]: prints for each allocation how many GB/s GPU kernels load
+and store, while a session with membw.bpf.o runs. It prints a table every SECONDS, until the session ends or after ROUNDS tables."""
 import argparse
 import json
 import signal
@@ -13,7 +13,7 @@ KINDS = ["none", "device", "managed", "host"]
 
 
 def joined(maps):
-    """Bytes loaded and stored, by (number, kind, base, size) of an allocation. Kind and size are 0 for addresses in no allocation."""
+    """Returns the bytes loaded and stored, by (number, kind, base, size) of an allocation. Kind and size are 0 outside all allocations."""
     entries = {m["name"]: {e["key"]: e["value"] for e in m["entries"]} for m in maps if m["name"] in ("memories", "moved")}
     if len(entries) < 2:
         sys.exit("membw.py: the session that is running is not one with membw.bpf.o; --session names another")
@@ -23,7 +23,7 @@ def joined(maps):
 
 
 def moved(command):
-    """The current time and joined() maps; None: the session has ended."""
+    """Returns the current time and joined() of the maps, or None if the session has ended."""
     run = subprocess.run(command, capture_output=True, text=True)
     return None if run.returncode else (time.monotonic(), joined(json.loads(run.stdout)["maps"]))
 

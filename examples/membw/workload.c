@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Reads 16 numbers for each one that it writes. */
+/* Reads 16 numbers for each number that it writes. */
 static const char source[] =
 	"kernel void gather(global const uint *from, global uint *to)\n"
 	"{\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first thread of each launch emits a record. */
+/* The first thread of each launch emits a record with the kernel's arguments. */
 #include "by_kernel.h"
 
 struct launch {
@@ -9,7 +9,7 @@ struct launch {
 GPUBPF_RINGBUF(args, struct launch, 1 << 20) GPUBPF_FEW;
 
 SEC("gpu/entry/*")
-GPUBPF_ABOUT("each launch with its arguments, by the kernel's parameters as far as they are known")
+GPUBPF_ABOUT("each launch with its arguments, with names and types as far as they are known")
 int take_args(struct gpubpf_ctx *ctx)
 {
 	struct launch *launch;
@@ -18,7 +18,7 @@ int take_args(struct gpubpf_ctx *ctx)
 		return 0;
 	launch = bpf_ringbuf_reserve(&args, sizeof(*launch), 0);
 	if (!launch)
-		return 0; /* the ring counts it as dropped */
+		return 0; /* the ring is full, and counts the record as dropped */
 	launch->launch = ctx->launch;
 	gpubpf_copy_args(ctx, &launch->call);
 	bpf_ringbuf_submit(launch, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One value per multiprocessor: minimum, maximum and mean show how even the work is. The multiprocessor's number
- * selects a block's copy of the per-CPU value. Devices that do not report this number refuse the program.
+ * Counts blocks and their time in one value per multiprocessor. The report shows minimum, maximum and mean, so it shows
+ * how even the work is. The number of a block's multiprocessor selects the value. Devices that do not report this
+ * number refuse the program.
  */
 #include "block_begins.h"
 
@@ -9,7 +10,7 @@ GPUBPF_MAP(balance_blocks, BPF_MAP_TYPE_PERCPU_ARRAY, gpubpf_kernel_index, __u64
 GPUBPF_MAP(balance_busy, BPF_MAP_TYPE_PERCPU_ARRAY, gpubpf_kernel_index, gpubpf_ns, KERNELS);
 
 SEC("gpu/exit/*")
-GPUBPF_ABOUT("how evenly each kernel's blocks, and the time in them, lie on multiprocessors")
+GPUBPF_ABOUT("how evenly the blocks of each kernel, and their time, are spread over multiprocessors")
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	__u64 *blocks = of_kernel(ctx, &balance_blocks), *busy = of_kernel(ctx, &balance_busy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program that records the start of blocks, for objects with a program that sees their end. */
+/* Records the start of blocks. An object that includes this file has another program that runs at their end. */
 #ifndef GPUBPF_EXAMPLES_BLOCK_BEGINS_H
 #define GPUBPF_EXAMPLES_BLOCK_BEGINS_H
 

@@ -8,7 +8,7 @@ struct GPUBPF_ROW times {
 BY_KERNEL(blocktime, struct times);
 
 SEC("gpu/exit/*")
-GPUBPF_ABOUT("how long the blocks of each kernel run: how many, sum, mean, median, p99, share")
+GPUBPF_ABOUT("how long the blocks of each kernel run: count, sum, mean, median, p99, share")
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	struct times *times = of_kernel(ctx, &blocktime);

@@ -2,7 +2,7 @@
 /* Measures the time from the start of a launch's first block to the end of its last block. */
 #include "by_kernel.h"
 
-#define AT_ONCE 4 /* launches of a kernel that may overlap */
+#define AT_ONCE 4 /* maximum number of launches of a kernel that overlap */
 
 struct GPUBPF_ROW times {
 	struct gpubpf_times launches;
@@ -10,8 +10,8 @@ struct GPUBPF_ROW times {
 BY_KERNEL(kerneltime, struct times);
 
 struct launch {
-	__u64 came; /* blocks that have begun */
-	__u64 gone; /* first and last threads of blocks that have left */
+	__u64 came; /* number of blocks that have begun */
+	__u64 gone; /* number of first and last threads of blocks that have left */
 	__u64 start;
 };
 GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;
@@ -32,7 +32,7 @@ int kernel_begins(struct gpubpf_ctx *ctx)
 	if (!launch || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->came, 1))
 		return 0;
 	launch->start = bpf_ktime_get_ns();
-	bpf_gpu_membar(); /* order this write before the block counts as gone */
+	bpf_gpu_membar(); /* makes the write of `start` visible before this thread is counted in `gone` */
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the blocks on a multiprocessor whenever one begins. Devices that do not number multiprocessors refuse it. */
+/*
+ * Counts the blocks on a multiprocessor whenever a block begins. Devices that do not number multiprocessors refuse this
+ * program.
+ */
 #define BLOCK_KEEPS_SM
 #include "block.h"
 
@@ -12,7 +15,7 @@ BY_KERNEL(occupancy, struct resident);
 GPUBPF_ARRAY(here, __u64, MULTIPROCESSORS) GPUBPF_SCRATCH;
 
 SEC("gpu/entry/*")
-GPUBPF_ABOUT("how many blocks a multiprocessor has at once, whenever one of a kernel comes")
+GPUBPF_ABOUT("how many blocks a multiprocessor has at once, counted whenever a block of the kernel begins")
 int block_begins(struct gpubpf_ctx *ctx)
 {
 	struct resident *resident = of_kernel(ctx, &occupancy);

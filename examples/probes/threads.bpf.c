@@ -4,7 +4,7 @@
 
 GPUBPF_PER_THREAD(threads, gpubpf_ns);
 
-/* The program at the entry subtracts the time, the program at the exit adds it: the sum is the time between them. */
+/* The entry subtracts its time, and the exit adds its time. So the sum is the time between the two. */
 static __always_inline void add(__u64 ns)
 {
 	__u64 *mine = bpf_map_lookup_elem(&threads, &(__u32){ 0 });
@@ -14,7 +14,7 @@ static __always_inline void add(__u64 ns)
 }
 
 SEC("gpu/entry/*")
-GPUBPF_ABOUT("how long each thread of the grid runs, in all: a histogram")
+GPUBPF_ABOUT("how long each thread of the grid runs, over all launches: a histogram")
 int thread_begins(struct gpubpf_ctx *ctx)
 {
 	add(-bpf_ktime_get_ns());

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delays accesses of memory, and lanes after barriers, depending on a seed. The same seed and launches give the same
- * delays in the same places; another seed gives others. That exposes code whose result depends on the order of lanes.
+ * Delays some accesses of memory, and some lanes after barriers. A seed selects which. The same seed and launches give
+ * the same delays at the same places, and another seed gives other delays. This exposes code whose result depends on
+ * the order of lanes.
  */
 #include <gpubpf/probe.h>
 
@@ -9,8 +10,8 @@
 
 struct settings {
 	__u64 seed;
-	__u64 one_in; /* one visit out of this many is delayed; 0: 16 */
-	__u64 ns;     /* longest delay in ns; 0: 2000; at most 20000 */
+	__u64 one_in; /* one of this many visits of a place is delayed; 0: 16 */
+	__u64 ns;     /* longest delay in ns, at most 20000; 0: 2000 */
 };
 GPUBPF_ARRAY(settings, struct settings, 1);
 
@@ -21,7 +22,7 @@ struct GPUBPF_ROW waits {
 GPUBPF_HASH(kernels, gpubpf_kernel, struct waits, 256);
 GPUBPF_PER_THREAD(visits, __u64) GPUBPF_SCRATCH;
 
-/* the last step of splitmix64 */
+/* Returns a hash of x (the last step of splitmix64). */
 static __always_inline __u64 mix(__u64 x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -35,7 +36,7 @@ static __always_inline struct waits *find_or_create(gpubpf_kernel *key)
 
 	if (w)
 		return w;
-	bpf_map_update_elem(&kernels, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
+	bpf_map_update_elem(&kernels, key, &none, BPF_NOEXIST); /* fails harmlessly if another lane inserts it first */
 	return bpf_map_lookup_elem(&kernels, key);
 }
 
@@ -57,7 +58,7 @@ static __always_inline void shake(struct gpubpf_ctx *ctx, __u64 kind)
 	if (chance % one_in)
 		return;
 	ns = (chance >> 32) % (most + 1);
-	barrier_var(ns); /* the compiler knows that it is small, but the verifier does not */
+	barrier_var(ns); /* hides the range of ns from the compiler, so that the check below remains for the verifier */
 	ns = ns < MOST_NS ? ns : MOST_NS;
 	gpubpf_count(&w->delays, 1);
 	gpubpf_count(&w->waited, gpubpf_delay(ns));

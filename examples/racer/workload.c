@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* Each work-item adds its number to one of 16 sums with an atomic. As "workload racy" it uses a load and a store,
- * between which another work-item may interfere. */
+/*
+ * Each work-item adds its number to one of 16 sums by an atomic add. As "workload racy", it uses a load and a store,
+ * between which another work-item may change the sum.
+ */
 static const char source[] =
 	"kernel void add(global const uint *from, global volatile uint *to)\n"
 	"{\n"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first warp of a block passes 32 numbers to the others. Without a barrier the others are mostly late enough,
- * because they wait for memory. "wrong" counts threads of the first kernel with a wrong number; standard error has that
- * of the second. "racer VISITS": accesses and barriers of both, computed from the source.
+ * The first warp of a block passes 32 numbers to the other warps. Even without a barrier, the other warps usually read
+ * the numbers late enough, because they first wait for memory. The program prints two lines. "wrong": number of threads
+ * that got a wrong number in the kernel with the barrier; standard error has this number for the kernel without the
+ * barrier. "racer VISITS": number of accesses and barriers of both kernels, computed from the source.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ template <bool WAITS> __global__ void hand_over(const unsigned *from, unsigned *
 	own = from[i];
 	if (WAITS)
 		__syncthreads();
-	to[i] = own + handed[(threadIdx.x + own) % WARP]; /* the sum depends on the load, and so does the index */
+	to[i] = own + handed[(threadIdx.x + own) % WARP]; /* both the sum and the index depend on the load */
 }
 
 template <bool WAITS> static unsigned wrong(const unsigned *from, unsigned *to)

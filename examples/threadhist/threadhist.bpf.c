@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows how evenly work is spread: how often each thread of the grid ran, and for how long in total. */
+/*
+ * Shows how evenly work is spread over the threads of the grid: how often each thread ran, and for how long in total.
+ */
 #include <gpubpf/probe.h>
 
 /* Each thread has its own value, so plain loads and stores suffice. */
@@ -14,8 +16,7 @@ static __always_inline void add(void *map, __u64 n)
 		*mine += n;
 }
 
-/* The program at the entry subtracts the time, and the program at the exit adds it: the sum is the time between
- * them. */
+/* The entry subtracts its time, and the exit adds its time. So the sum is the time between the two. */
 SEC("gpu/entry/*")
 int thread_enter(struct gpubpf_ctx *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of decreasing size: thread 0 takes part in all, thread 4095 in one. */
+/* Launches a kernel with fewer and fewer threads: thread 0 runs in all launches, thread 4095 in one. */
 #include "vector_add.h"
 
 int main(void)

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures how long each warp of every kernel runs, from entry to exit: a histogram, and blocks of each class. */
+/*
+ * Measures how long each warp of every kernel runs, from entry to exit. Shows a histogram, and a block for each of its
+ * slots.
+ */
 #include <gpubpf/probe.h>
 
-GPUBPF_PER_THREAD(entered, __u64); /* time of the warp's entry, in its first lane's value */
+GPUBPF_PER_THREAD(entered, __u64); /* time of the warp's entry, in the value of its first lane */
 GPUBPF_HISTOGRAM(warp_ns);
 
-/* number of warps in a class of the histogram, and the block of the last one that left: the slowest blocks are in the
- * last classes */
+/*
+ * The number of warps in a slot of the histogram, and the block of the last warp that was counted in this slot. The
+ * highest non-empty slots have the slowest blocks.
+ */
 struct class {
 	__u64 warps, block;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collatz sequences: blocks of large numbers take longer than the first ones. */
+/* Computes Collatz sequences. Later blocks have larger numbers, and take longer than the first blocks. */
 #include "opencl.h"
 
 enum { THREADS = 1 << 15, GROUP = 64 };

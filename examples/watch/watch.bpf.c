@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows where the lanes of kernels are now: the last access of global memory, or barrier, that each lane reached. It
- * shows where a kernel is stuck, while the kernel runs and after its context has died.
+ * Shows where the lanes of kernels are now: the last access of global memory, or the last barrier, that each lane has
+ * reached. So it shows where a kernel is stuck, while the kernel runs and after the kernel's context has died.
  */
 #include <gpubpf/probe.h>
 
@@ -10,13 +10,13 @@ enum { NOWHERE, ACCESS, BARRIER };
 struct place {
 	gpubpf_kernel kernel;
 	__u32 what;  /* 1 access, 2 barrier */
-	__u32 place; /* number of the place in its function, in code order */
+	__u32 place; /* number of the access or barrier in its function, counted in code order */
 	__u64 line;  /* source line, 0: unknown */
 };
 struct GPUBPF_ROW lanes {
 	__u64 here; /* now */
 	__u64 came;
-	__u64 thread; /* number in the launch of the latest thread here */
+	__u64 thread; /* linear number of the last thread that came here, in its launch */
 };
 GPUBPF_HASH(places, struct place, struct lanes, 4096);
 GPUBPF_PER_THREAD(last, struct place) GPUBPF_SCRATCH;
@@ -27,7 +27,7 @@ static __always_inline struct lanes *find_or_create(struct place *key)
 
 	if (l)
 		return l;
-	bpf_map_update_elem(&places, key, &none, BPF_NOEXIST); /* another lane may insert it first: also fine */
+	bpf_map_update_elem(&places, key, &none, BPF_NOEXIST); /* fails harmlessly if another lane inserts it first */
 	return bpf_map_lookup_elem(&places, key);
 }
 
@@ -38,7 +38,7 @@ static __always_inline void move(struct gpubpf_ctx *ctx, __u32 what)
 	struct lanes *l = NULL;
 
 	if (!was)
-		return; /* the map has no room for this thread: --threads */
+		return; /* the map `last` has no value for this thread: raise --threads */
 	if (was->what && (l = bpf_map_lookup_elem(&places, was)))
 		gpubpf_count(&l->here, -1);
 	if (what) {

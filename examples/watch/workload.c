@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inside.h"
 
-/* The first work-item of a group reads a word, which never changes, LOOKS times; the others wait for it at the barrier.
- * workload LOOKS: sets the number; the default is 8. */
+/*
+ * The first work-item of a group reads a word LOOKS times; the word never changes. The other work-items wait for the
+ * first at the barrier. The argument of the program sets LOOKS; the default is 8.
+ */
 static const char source[] =
 	"kernel void waits(global const volatile uint *from, global uint *to)\n"
 	"{\n"

@@ -25,8 +25,10 @@ static bool folder_path(const char *folder, char path[PATH_MAX])
 	return gpubpf_env_cache(root, sizeof(root)) && snprintf(path, PATH_MAX, "%s/%.32s", root, folder) < PATH_MAX;
 }
 
-/* Arguments of a read or write, for gpubpf_run_on_agent_thread(): paths are too large for the stack of an application
- * thread. */
+/*
+ * Arguments of a read or write of a cache file. The access runs on an agent thread (gpubpf_run_on_agent_thread()),
+ * because paths are too large for the stack of an application thread.
+ */
 struct access {
 	const char *folder, *key;
 	const void *from; /* data to write; NULL: read */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores blobs in the user's cache folder (gpubpf_env_cache()). A file's name is its blob's key, of hexadecimal digits.
- * The folder has mode 0700 and the files 0600. Files appear whole or not at all. Callers must treat data that they read
- * back as untrusted. Functions return 0 or -errno.
+ * Stores blobs in the user's cache folder (gpubpf_env_cache()). A file's name is the key of its blob, in hexadecimal
+ * digits. The folder has mode 0700 and the files have mode 0600. A file appears in the folder only when it is complete.
+ * Callers must not trust the data that they read back. The functions return 0 or -errno.
  */
 #ifndef GPUBPF_HOOKS_CACHE_H
 #define GPUBPF_HOOKS_CACHE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's end of a session: requests, notifications, and the reader thread. From the first request on the reader
- * thread receives the tool's messages and passes answers to waiting threads. All input is validated. A protocol error
- * or a closed socket ends the session, and the application continues unprobed. join.c joins it.
+ * The agent's end of a session: requests, notifications and the reader thread. The reader thread starts with the first
+ * request. It receives the tool's messages and passes each answer to the thread that waits for it. All input is
+ * validated. After a protocol error or a closed socket, the session ends and the application continues unprobed. join.c
+ * opens the connection.
  */
 #include "session.h"
 
@@ -45,9 +46,34 @@ uint32_t gpubpf_session_wait_ms(void)
 	return gpubpf_client.welcome.wait_ms;
 }
 
+/* Returns the rate that the tool has set since the process joined, or NULL. */
+static const struct gpubpf_rate *changed_rate(void)
+{
+	const struct gpubpf_kernel_table *table = gpubpf_client.table;
+
+	return table && gpubpf_session_round() ? &table->rate : NULL;
+}
+
+uint64_t gpubpf_session_round(void)
+{
+	const struct gpubpf_kernel_table *table = gpubpf_client.table;
+
+	return table ? __atomic_load_n(&table->rate.round, __ATOMIC_ACQUIRE) : 0;
+}
+
 uint64_t gpubpf_session_sample(void)
 {
-	return gpubpf_client.welcome.sample;
+	const struct gpubpf_rate *rate = changed_rate();
+	uint64_t n = rate ? __atomic_load_n(&rate->sample, __ATOMIC_RELAXED) : gpubpf_client.welcome.sample;
+
+	return n ? n : 1;
+}
+
+uint64_t gpubpf_session_every_ns(void)
+{
+	const struct gpubpf_rate *rate = changed_rate();
+
+	return rate ? __atomic_load_n(&rate->every_ns, __ATOMIC_RELAXED) : 0;
 }
 
 uint32_t gpubpf_session_flags(void)
@@ -57,7 +83,9 @@ uint32_t gpubpf_session_flags(void)
 
 uint64_t gpubpf_session_first(void)
 {
-	return gpubpf_client.welcome.first;
+	const struct gpubpf_rate *rate = changed_rate();
+
+	return rate ? __atomic_load_n(&rate->first, __ATOMIC_RELAXED) : gpubpf_client.welcome.first;
 }
 
 void gpubpf_client_end_session(const char *why)
@@ -78,7 +106,7 @@ void gpubpf_client_end_session(const char *why)
 		gpubpf_log_once("the session is over (%s); kernels run unprobed from now on", why);
 }
 
-/* Pass an answer to its waiting thread. The payload is copied because the reader reuses its buffer. */
+/* Pass an answer to the thread that waits for it. The payload is copied because the reader thread reuses its buffer. */
 static void deliver_answer(struct gpubpf_packet *packet)
 {
 	struct gpubpf_request **at = &gpubpf_client.waiting, *r;
@@ -111,7 +139,18 @@ static void handle_share(struct gpubpf_packet *packet)
 
 	if (!packet->payload.failed && packet->nfds &&
 	    !gpubpf_client.handlers->share(gpubpf_move_fd_up(gpubpf_msg_take_fd(packet, 0)), offset, size))
-		gpubpf_log_once("a map of the Linux kernel cannot be shared: %s", strerror(errno));
+		gpubpf_log_once("the agent cannot map memory of a Linux BPF map that the session shares: %s",
+				strerror(errno));
+}
+
+/*
+ * Runs in a separate thread. The reader thread cannot do this work, because it delivers the answers to requests that
+ * devices send when they end.
+ */
+static void *detach(void *arg)
+{
+	gpubpf_client.detach((uint64_t)(uintptr_t)arg);
+	return NULL;
 }
 
 static void handle_message(struct gpubpf_packet *packet)
@@ -126,15 +165,17 @@ static void handle_message(struct gpubpf_packet *packet)
 		gpubpf_client.handlers->hold(value);
 	else if (packet->type == GPUBPF_MSG_SHARE)
 		handle_share(packet);
+	else if (packet->type == GPUBPF_MSG_DETACH && gpubpf_session_attached())
+		gpubpf_thread_start(detach, (void *)(uintptr_t)gpubpf_client.serial);
 }
 
 static bool is_answer(enum gpubpf_msg type)
 {
 	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE ||
-	       type == GPUBPF_MSG_READ_DONE;
+	       type == GPUBPF_MSG_READ_DONE || type == GPUBPF_MSG_PATCHED;
 }
 
-/* Read one packet from the tool. 0, or the error that ends the session. */
+/* Read one packet from the tool. Returns 0, or the negative errno value that ends the session. */
 static int read_one(int fd, void *buf)
 {
 	struct gpubpf_packet packet;
@@ -164,7 +205,7 @@ static int read_one(int fd, void *buf)
 
 const char *gpubpf_session_strerror(int err)
 {
-	return err == -EPIPE ? "the session is over, or the program closed gpubpf's socket" : strerror(-err);
+	return err == -EPIPE ? "the session is over, or the application closed gpubpf's socket" : strerror(-err);
 }
 
 static const char *why_lost(int err)
@@ -176,7 +217,7 @@ static const char *why_lost(int err)
 	case -EPROTO:
 		return "the tool violated the session's protocol";
 	case -EBADF:
-		return "the program closed gpubpf's socket";
+		return "the application closed gpubpf's socket";
 	}
 	return "the connection failed";
 }
@@ -184,6 +225,7 @@ static const char *why_lost(int err)
 static void *read_all(void *arg)
 {
 	int fd = (int)(intptr_t)arg, err = 0;
+	uint64_t serial = gpubpf_client.serial;
 	void *buf = malloc(GPUBPF_MSG_BUF);
 
 	gpubpf_client.reader_tid = gettid();
@@ -196,12 +238,15 @@ static void *read_all(void *arg)
 	}
 	pthread_mutex_lock(&gpubpf_client.lock);
 	if (gpubpf_client.sock == fd && gpubpf_client.end == STAYING)
-		gpubpf_client_end_session(why_lost(err));
+		gpubpf_client_end_session(gpubpf_session_attached() ? NULL : why_lost(err));
+	gpubpf_client.reading = false;
 	pthread_mutex_unlock(&gpubpf_client.lock);
+	if (serial)
+		gpubpf_client.detach(serial);
 	return NULL;
 }
 
-static int start_reader(void)
+int gpubpf_client_start_reader(void)
 {
 	int err;
 
@@ -225,7 +270,7 @@ int gpubpf_client_request(enum gpubpf_msg type, const struct gpubpf_writer *payl
 	memset(r->packet.fds, -1, sizeof(r->packet.fds));
 	r->users = 1;
 	pthread_mutex_lock(&gpubpf_client.lock);
-	err = !gpubpf_session_up() || !gpubpf_socket_is_own() ? -EPIPE : start_reader();
+	err = !gpubpf_session_up() || !gpubpf_socket_is_own() ? -EPIPE : gpubpf_client_start_reader();
 	if (!err) {
 		r->seq = ++gpubpf_client.seq;
 		r->next = gpubpf_client.waiting;
@@ -249,8 +294,10 @@ bool gpubpf_client_can_request(void)
 	bool may;
 
 	pthread_mutex_lock(&gpubpf_client.lock);
-	/* use half of the session's limit: other threads may have passed this check without having sent a request
-	 * yet */
+	/*
+	 * Allow only half of the session's limit: other threads may have passed this check but not sent their request
+	 * yet.
+	 */
 	may = gpubpf_client.pending_twins < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
 	may &= !gpubpf_wait_budget_is_suspended() || !gpubpf_socket_is_own() ||
 	       !gpubpf_socket_wait(gpubpf_client.sock, POLLOUT, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins a session: one request and its answer, once per process. The child of a fork starts unconnected and joins
- * again.
+ * Joins a session: sends one request per process and reads the answer. The child of a fork starts unconnected and joins
+ * anew.
  */
 #include "session.h"
 
@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "hooks/process/session_state.h"
 
 #define JOIN_NS 2000000000ull
@@ -32,7 +33,7 @@ static int connect_to(const char *path)
 	if (fd < 0)
 		return -errno;
 	err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
-	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* the tool's listen backlog is full */
+	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* EAGAIN: the tool's listen backlog is full */
 		poll(NULL, 0, 50);
 		err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
 	}
@@ -77,7 +78,8 @@ static int map_table(struct gpubpf_packet *packet)
 		munmap(table, sizeof(*table));
 		return -EPROTO;
 	}
-	gpubpf_client.table = table; /* never unmapped: kernels' entries point into it */
+	gpubpf_client.table =
+		table; /* dispatch entries of kernels point into the table; only gpubpf_session_release() unmaps it */
 	return 0;
 }
 
@@ -105,15 +107,11 @@ out:
 	return err;
 }
 
-static int join(const char *path, const char *backend)
+int gpubpf_client_join_socket(int fd, const char *backend)
 {
-	int fd = connect_to(path), err;
+	int err = send_hello(fd, backend);
 
-	if (fd < 0)
-		return fd;
-	err = gpubpf_msg_check_peer(fd);
-	if (!err)
-		err = send_hello(fd, backend);
+	gpubpf_assert_held(&gpubpf_client.lock);
 	if (!err)
 		err = receive_welcome(fd);
 	if (!err && fstat(fd, &gpubpf_client.identity) < 0)
@@ -130,6 +128,20 @@ static int join(const char *path, const char *backend)
 	return 0;
 }
 
+static int join(const char *path, const char *backend)
+{
+	int fd = connect_to(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = gpubpf_msg_check_peer(fd);
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	return gpubpf_client_join_socket(fd, backend);
+}
+
 static void before_fork(void)
 {
 	gpubpf_kernel_table_lock();
@@ -144,8 +156,10 @@ static void after_fork_parent(void)
 	gpubpf_kernel_table_unlock();
 }
 
-/* The child has no reader thread and must not write to its parent's socket. It starts a new generation: its own kernels
- * can be probed, and inherited ones run unprobed. */
+/*
+ * The child has no reader thread and must not write to its parent's socket. The child starts a new generation: kernels
+ * that it creates can be probed, and kernels inherited from the parent run unprobed.
+ */
 static void after_fork_child(void)
 {
 	if (gpubpf_client.sock >= 0 && gpubpf_socket_is_own())
@@ -162,6 +176,10 @@ static void after_fork_child(void)
 	pthread_mutex_unlock(&gpubpf_client.lock);
 	gpubpf_kernel_table_unlock();
 	gpubpf_client.handlers->reset_child();
+	if (gpubpf_session_attached()) {
+		gpubpf_client.after_fork();
+		gpubpf_session_set_attached(false);
+	}
 }
 
 static void join_once(void)
@@ -176,19 +194,24 @@ void gpubpf_session_rejoin(void)
 		gpubpf_session_join(gpubpf_client.backend, gpubpf_client.handlers);
 }
 
-/* Report that a seccomp filter keeps kernels from being probed. Called when a runtime is loaded, since other programs
- * are not affected. */
+/*
+ * Report that a seccomp filter prevents probing. This function is called when a runtime is loaded, so applications
+ * without a GPU runtime get no message.
+ */
 static void report_sealed(void)
 {
 	int nr = gpubpf_session_take_forbidden();
 
 	if (nr > 0 && gpubpf_lockdown_allows_stderr(nr))
-		gpubpf_log_stderr("a seccomp filter forbids system call %d to this process, which probing needs; its "
+		gpubpf_log_stderr("a seccomp filter forbids system call %d, which probing needs, to this process; its "
 				  "kernels run unprobed; allow the call in that filter",
 				  nr);
 }
 
-/* Does an installed seccomp filter kill the process for one of the agent's system calls? If so, seals the session. */
+/*
+ * Returns true if an installed seccomp filter kills the process for one of the agent's system calls. Then the session
+ * is sealed: the agent makes no more calls.
+ */
 static bool is_locked_down(void)
 {
 	int nr = gpubpf_lockdown_find_call();
@@ -200,22 +223,30 @@ static bool is_locked_down(void)
 	return true;
 }
 
-int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers *handlers)
+void gpubpf_client_prepare(const struct gpubpf_client_handlers *handlers)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	static uint32_t tried = UINT32_MAX; /* generation of the last attempt */
+
+	gpubpf_client.handlers = handlers;
+	gpubpf_process_set_handlers(&gpubpf_client_process_handlers);
+	pthread_once(&once, join_once);
+}
+
+int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers *handlers)
+{
+	static uint32_t tried = UINT32_MAX; /* session generation of the last attempt to join */
 	const char *path = gpubpf_env_session();
 	int err = 0;
 
+	if (gpubpf_session_attached())
+		return gpubpf_session_up() ? 0 : -ENOENT;
 	if (!path)
 		return -ENOENT;
-	gpubpf_client.handlers = handlers;
-	gpubpf_process_set_handlers(&gpubpf_client_process_handlers);
+	gpubpf_client_prepare(handlers);
 	if (gpubpf_session_sealed()) {
 		report_sealed();
 		return -ENOENT;
 	}
-	pthread_once(&once, join_once);
 	pthread_mutex_lock(&gpubpf_client.lock);
 	if (tried != gpubpf_session_generation()) {
 		tried = gpubpf_session_generation();
@@ -226,7 +257,7 @@ int gpubpf_session_join(const char *backend, const struct gpubpf_client_handlers
 	if (gpubpf_session_sealed())
 		report_sealed();
 	else if (err < 0)
-		gpubpf_log_once("no session at %s (%s); kernels run unprobed", path,
+		gpubpf_log_once("cannot join the session at %s (%s); kernels run unprobed", path,
 				err == -EPERM ? "another user's process listens there" : strerrordesc_np(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
 }

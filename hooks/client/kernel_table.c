@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel table: counters in memory shared with the tool. An atomic counter allocates rows; the agent fills a row
- * and then marks it valid. Without a kernel table, or when it is full, a kernel uses private counters.
+ * The kernel table: counters in memory that the agent shares with the tool. An atomic counter allocates rows. The agent
+ * fills a row and then marks it valid. If there is no kernel table, or if it is full, a kernel uses private counters.
  */
 #include "session.h"
 
@@ -29,7 +29,7 @@ static size_t bucket_of(const char *name, uint32_t device)
 	return h % BUCKETS;
 }
 
-static struct gpubpf_kernel_row *allocate_row(const char *name, const char *backend, uint32_t device)
+static struct gpubpf_kernel_row *allocate_row(const char *name, const char *backend, uint32_t device, bool *own)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 	struct gpubpf_kernel_row *k;
@@ -37,9 +37,11 @@ static struct gpubpf_kernel_row *allocate_row(const char *name, const char *back
 
 	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
-		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* i counts on beyond the limit, so one agent reports */
+		/* `nkernels` grows beyond the limit, so only one kernel of all processes triggers the message */
+		if (table && i == GPUBPF_KERNEL_TABLE_ROWS)
 			gpubpf_log_once("more than %d kernels: %s and later ones are not counted",
 					GPUBPF_KERNEL_TABLE_ROWS, name);
+		*own = true;
 		return calloc(1, sizeof(*k));
 	}
 	k = &table->kernel[i];
@@ -64,7 +66,7 @@ static struct gpubpf_kernel_entry *create(const char *name, const char *backend,
 	entry->device = device;
 	entry->backend = backend;
 	entry->generation = gpubpf_session_generation();
-	entry->shared = allocate_row(name, backend, device);
+	entry->shared = allocate_row(name, backend, device, &entry->has_own_row);
 	if (!entry->shared) {
 		free(entry);
 		return NULL;
@@ -109,6 +111,21 @@ void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubp
 	if (reason)
 		strncpy(k->reason, reason, sizeof(k->reason) - 1);
 	__atomic_store_n(&k->state, state, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void gpubpf_kernel_table_release(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (buckets[i]) {
+			struct gpubpf_kernel_entry *entry = buckets[i];
+
+			buckets[i] = entry->next;
+			if (entry->has_own_row)
+				free(entry->shared);
+			free(entry);
+		}
 	pthread_mutex_unlock(&lock);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leaves the session. At process exit the tool reads the rings, and the agent copies arenas outside host memory. When
- * the program installs a seccomp filter that forbids the agent's calls, the session is sealed: the agent makes no more
- * calls.
+ * Leaves the session. When the process exits, the tool reads the ring buffers and the agent copies back arenas outside
+ * host memory. If the application installs a seccomp filter that forbids the agent's system calls, the session is
+ * sealed: the agent makes no more calls.
  */
 #include "session.h"
 
@@ -15,7 +15,7 @@
 #include "hooks/process/session_state.h"
 
 #define LEAVE_NS 3000000000ull
-#define READ_NS 1000000000ull /* how long a process that exits waits for the tool to read the rings */
+#define READ_NS 1000000000ull /* how long an exiting process waits for the tool to read the ring buffers */
 
 static const struct timespec nap = { .tv_nsec = 100000 };
 
@@ -31,7 +31,7 @@ static void stop_reader(uint64_t deadline)
 		nanosleep(&nap, NULL);
 }
 
-/* Send the request that the tool reads the rings. The caller holds the client's lock. */
+/* Send the request that the tool reads the ring buffers. The caller holds the client's lock. */
 static bool send_read(struct gpubpf_request *r)
 {
 	const struct gpubpf_writer nothing = { 0 };
@@ -78,7 +78,7 @@ static void seal(int nr)
 	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
 
 	if (gpubpf_session_up())
-		gpubpf_log_once("the program's seccomp filter forbids system call %d, which probing needs; kernels "
+		gpubpf_log_once("the application's seccomp filter forbids system call %d, which probing needs; kernels "
 				"run unprobed from now on",
 				nr);
 	else
@@ -89,7 +89,10 @@ static void seal(int nr)
 	pthread_mutex_lock(&gpubpf_client.lock);
 	gpubpf_client_end_session(NULL);
 	pthread_mutex_unlock(&gpubpf_client.lock);
-	/* a filter may apply to all threads: wait until the reader has made its last call */
+	/*
+	 * The filter may apply to all threads. Wait until the reader thread has ended, so that it makes no system call
+	 * after the filter is installed.
+	 */
 	while (gpubpf_client.reader == getpid() && !tgkill(gpubpf_client.reader, gpubpf_client.reader_tid, 0) &&
 	       gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);

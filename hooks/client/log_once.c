@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages for the user. Each text is written once, so that a kernel launched a million times does not repeat it. */
+/*
+ * Messages for the user. Each text is written once per process, so a kernel that is launched a million times does not
+ * repeat its message.
+ */
 #include "hooks/process/agent_thread.h"
 
 #include <errno.h>
@@ -19,7 +22,8 @@
 #define PREFIX "gpubpf: "
 
 static _Atomic uint64_t seen_hashes[NOTES_MAX];
-static struct stat standard_error; /* identity of descriptor 2 at load time; st_ino 0: it was closed */
+/* identity of the file behind descriptor 2 at load time; st_ino 0: descriptor 2 was closed */
+static struct stat standard_error;
 
 __attribute__((constructor)) static void find_standard_error(void)
 {
@@ -72,8 +76,10 @@ static bool send_note(const char *text)
 	return !err;
 }
 
-/* Write to standard error. The write must not kill the program by SIGPIPE if no reader is left. It must not go to
- * another file that the program has opened with this number. */
+/*
+ * Write to standard error. If standard error is a pipe without a reader, SIGPIPE must not kill the application. If the
+ * application has closed descriptor 2 and opened another file under that number, write nothing.
+ */
 static void write_line(const char *line, size_t size)
 {
 	const struct timespec at_once = { 0 };
@@ -120,7 +126,7 @@ void gpubpf_log_once(const char *fmt, ...)
 	if (gpubpf_session_sealed())
 		return;
 	va_start(text.args, fmt);
-	gpubpf_run_on_agent_thread(write_note, &text); /* printf() takes 2 KiB of stack */
+	gpubpf_run_on_agent_thread(write_note, &text); /* on an agent thread, because printf() uses 2 KiB of stack */
 	va_end(text.args);
 }
 

@@ -5,12 +5,15 @@
 
 #include <stdbool.h>
 
-/* Show the user one line, through the session or, without one, on standard error. A text is shown once per process. */
+/*
+ * Show the user one line, through the session if there is one, otherwise on standard error. Each text is shown once per
+ * process.
+ */
 void gpubpf_log_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Like gpubpf_log_once(), but always to standard error, and also after a filter has ended the session. */
+/* Like gpubpf_log_once(), but always writes to standard error, even after a seccomp filter has ended the session. */
 void gpubpf_log_stderr(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Is `fd` still the file `known`? The application may have closed it and reused the number. */
+/* Returns true if `fd` still refers to the file `known`. The application may have closed `fd` and reused its number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TWIN_ENTRY_MIN 28 /* bytes of an entry on the wire, without its strings */
+#define TWIN_ENTRY_MIN 28 /* bytes of one twin's entry in a message, without its strings */
 
-/* Read a string of any length; malloc'd, NULL on failure. */
+/* Read a string of any length. Returns a malloc'd copy, or NULL on failure. */
 static char *get_text(struct gpubpf_reader *r)
 {
 	size_t size;
@@ -85,7 +85,9 @@ int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer
 		parse_entry(r, &a.entries[i]);
 	gpubpf_get_str(r, a.reason, sizeof(a.reason));
 	a.compile_ns = gpubpf_get_u64(r);
-	a.is_cached = !r->failed && r->at < r->end && gpubpf_get_u8(r); /* older minor versions do not send it */
+	/* tools with an older minor protocol version do not send this byte */
+	a.is_cached = !r->failed && r->at < r->end && gpubpf_get_u8(r);
+	a.code_size = !r->failed && r->at < r->end ? gpubpf_get_u64(r) : 0;
 	if (r->failed || !a.entries) {
 		gpubpf_twin_finish(&a);
 		return -EPROTO;

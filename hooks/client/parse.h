@@ -13,7 +13,7 @@ struct gpubpf_welcome {
 
 struct gpubpf_arena_answer {
 	uint64_t size, layout_hash;
-	char reason[240]; /* not "": why the device cannot be probed */
+	char reason[240]; /* not empty: why the device cannot be probed */
 };
 
 struct gpubpf_twin_answer {
@@ -25,13 +25,17 @@ struct gpubpf_twin_answer {
 		uint64_t id;
 		uint32_t flags, nparams;
 	} *entries;
-	char reason[240]; /* if n is 0: why the whole image has no twins */
+	char reason[240]; /* why the image has no twins; valid if n is 0 */
 	uint64_t compile_ns;
 	bool is_cached; /* the session has cached the image under its identity */
+	/* size of the machine code at the end of the image, compiled from the twin's text; 0: none */
+	uint64_t code_size;
 };
 
-/* 0, -EPROTO or -ENOMEM; on failure all allocations are freed. Ignores trailing bytes, which newer minor versions
- * add. */
+/*
+ * These functions return 0, -EPROTO or -ENOMEM. On failure they free all that they allocated. They ignore trailing
+ * bytes, which newer minor versions of the protocol add.
+ */
 int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome);
 int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a);
 int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);

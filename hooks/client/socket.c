@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's socket: calls with a time limit, and the descriptor's number and identity. */
+/* Calls on the session's socket with a time limit, and the number and identity of the socket's descriptor. */
 #include "session.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SEND_NS 2000000000ull
-#define FD_FLOOR 700          /* the agent's descriptors are at least this */
+#define FD_FLOOR 700          /* lowest number of the agent's descriptors */
 
 bool gpubpf_socket_is_own(void)
 {
@@ -64,8 +64,10 @@ int gpubpf_socket_receive(int fd, void *buf, struct gpubpf_packet *packet, uint6
 	}
 }
 
-/* Move a descriptor of the agent above the numbers that the application opens and chooses. If the
- * descriptor limit forbids that, it keeps its number, unless that is one of the three standard ones. */
+/*
+ * If the process's descriptor limit does not allow a number of at least FD_FLOOR, the descriptor keeps its number. If
+ * that is 0, 1 or 2, the descriptor moves to the lowest free number from 3.
+ */
 int gpubpf_move_fd_up(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);

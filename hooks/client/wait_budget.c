@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long launches may still wait for the session. The --wait budget applies to the whole process, in elapsed time. It
- * is used up while at least one thread waits. After a request misses its deadline, no thread waits until the tool sends
- * something again: the tool may be stopped, or not be scheduled.
+ * How long launches may still wait for the session. The --wait budget counts elapsed time and applies to the whole
+ * process: it decreases while at least one thread waits. When a request misses its deadline, the tool may be stopped or
+ * not scheduled. Then no thread waits until the tool sends something again.
  */
 #include "session.h"
 
@@ -12,13 +12,14 @@
 
 static struct {
 	pthread_mutex_t lock;
-	uint32_t waiting;  /* number of threads that wait now */
-	uint64_t since_ns; /* when `waiting` last became nonzero */
+	uint32_t waiting;  /* number of threads that are waiting */
+	uint64_t since_ns; /* time at which `waiting` last became nonzero */
 	uint64_t spent_ns; /* ns of the budget that earlier waits used */
 	atomic_bool is_suspended;
 } wait_budget = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local bool is_exempt; /* this is an agent thread that builds twins: its waits do not use the budget */
+/* the calling thread is an agent thread that builds twins; its waits do not use the budget */
+static _Thread_local bool is_exempt;
 
 void gpubpf_wait_budget_exempt(bool exempt)
 {

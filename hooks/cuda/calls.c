@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that load, look up and configure functions: the driver executes them, and the agent records the results. */
+/*
+ * Driver calls that load, look up and configure functions. The driver executes each call, and the agent records the
+ * result.
+ */
 #include "cuda.h"
+#include "hooks/entries/entries.h"
 
 CUresult cuModuleLoad(CUmodule *module, const char *path)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoad(module, path) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, path, true, __builtin_return_address(0));
+		cuda_module_add(*module, false, path, true, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -16,7 +20,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadData(module, image) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
+		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -26,7 +30,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int
 					    CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
+		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -35,7 +39,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadFatBinary(module, image) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
+		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -66,7 +70,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void
 				 CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*library, true, image, false, __builtin_return_address(0));
+		cuda_module_add(*library, true, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -78,7 +82,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, v
 					    CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*library, true, path, true, __builtin_return_address(0));
+		cuda_module_add(*library, true, path, true, gpubpf_entry_caller(__builtin_return_address(0)));
 	return error;
 }
 
@@ -101,7 +105,10 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 	return error;
 }
 
-/* Record the library's module in the current context: its functions come from the library's image. */
+/*
+ * Record the module that represents the library in the current context. Functions of that module have the library's
+ * image.
+ */
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetModule(module, library) : CUDA_ERROR_NOT_FOUND;

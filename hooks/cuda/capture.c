@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts stream captures in progress. During a capture the agent does not wait for the context: such a wait is an error
- * that invalidates the capture (CUDA driver API, cuStreamBeginCapture).
+ * Counts stream captures in progress. During a capture the agent must not wait for the context, because such a wait is
+ * an error that invalidates the capture (CUDA driver API, cuStreamBeginCapture).
  */
 #include "cuda.h"
 
@@ -35,8 +35,10 @@ BEGIN(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, g
 BEGIN(cuStreamBeginCaptureToCig, (CUstream stream, void *what), (stream, what))
 BEGIN(cuStreamBeginCaptureToCig_ptsz, (CUstream stream, void *what), (stream, what))
 
-/* Count the end of a capture, unless the call failed without ending it: for a stream that captures nothing, or in a
- * thread that may not end the capture. */
+/*
+ * Count the end of a capture. If the stream captures nothing, or if the calling thread may not end the capture, the
+ * call fails without ending a capture, so the count stays.
+ */
 static CUresult note_end(CUresult error)
 {
 	if (error != CUDA_ERROR_INVALID_VALUE && error != CUDA_ERROR_ILLEGAL_STATE &&

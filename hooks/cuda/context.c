@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts. Each is a device of the launch path. The end of a context destroys its modules, twins and maps, so the
- * agent copies the maps back first.
+ * CUDA contexts. Each context is a device of the launch path. When a context is destroyed, its modules, twins and maps
+ * are destroyed too. Therefore the agent first copies the maps back.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
+#include <time.h>
+
+#include "hooks/process/agent_thread.h"
 
 #define MAX_DEVICES 64
 
-/* Counts references to each device's primary context, as the driver does. The driver destroys the context at a reset,
- * or at the last release, by the application or by the end of a green context. */
+/*
+ * Counts references to each device's primary context, as the driver does. The driver destroys a primary context when it
+ * is reset, or when its last reference is released. A reference is released by the application or by the destruction of
+ * a green context.
+ */
 static struct {
 	_Atomic(CUcontext) context;
 	atomic_int retained;
@@ -19,7 +25,7 @@ static struct {
 /* Contexts used with the deprecated cuCtxAttach(). */
 struct attached {
 	struct gpubpf_handle base;
-	atomic_int extra_refs; /* references in addition to the creator's */
+	atomic_int extra_refs; /* number of references in addition to the creator's reference */
 };
 
 static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
@@ -57,6 +63,53 @@ static void end_context(CUcontext context)
 	cuda_twins_end(context);
 	gpubpf_hook_device_end(&cuda_hook_ops, context);
 	gpubpf_allocations_end(context);
+}
+
+/* Wait until the kernels in the device's context have ended. */
+static void wait_device(struct gpubpf_hook_device *device)
+{
+	int mode;
+
+	if (!gpubpf_hook_device_use(device))
+		return;
+	if (!cuda_enter(&cuda_direct, gpubpf_hook_device_open_params(device)->context, &mode)) {
+		cuda_direct.ctx_synchronize();
+		cuda_leave(&cuda_direct, &mode);
+	}
+	gpubpf_hook_device_leave(device);
+}
+
+/* In a separate thread, because a kernel may never end. */
+static void *wait_all(void *arg)
+{
+	gpubpf_hook_devices_each(&cuda_hook_ops, wait_device);
+	atomic_store((atomic_int *)arg, 1);
+	return NULL;
+}
+
+bool cuda_contexts_wait(uint64_t ns)
+{
+	static atomic_int is_idle;
+	const struct timespec nap = { 0, 1000000 };
+	uint64_t deadline = gpubpf_now_ns() + ns;
+
+	while (cuda_capture_open() && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+	atomic_store(&is_idle, 0);
+	if (cuda_capture_open() || gpubpf_thread_start(wait_all, &is_idle) < 0)
+		return false;
+	while (!atomic_load(&is_idle) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+	return atomic_load(&is_idle);
+}
+
+void cuda_contexts_forget(void)
+{
+	for (int i = 0; i < MAX_DEVICES; i++) {
+		atomic_store(&primary[i].context, NULL);
+		atomic_store(&primary[i].retained, 0);
+	}
+	gpubpf_handles_clear(&attachments);
 }
 
 static struct attached *find_attached(CUcontext context)
@@ -141,10 +194,29 @@ static bool is_counted(CUdevice device)
 	return device >= 0 && device < MAX_DEVICES;
 }
 
+/*
+ * Returns the device's primary context. In an attached session the application may have retained it before the attach.
+ * The caller knows that the context exists, so a reference of the agent changes nothing.
+ */
+static CUcontext primary_context(CUdevice device)
+{
+	CUcontext context = atomic_load(&primary[device].context);
+
+	if (!context && gpubpf_hook_attached() && !cuda_direct.primary_retain(&context, device))
+		cuda_direct.primary_release(device);
+	return context;
+}
+
+/*
+ * In an attached session, the agent does not know the references that are older. So it ends the context whenever no
+ * newer reference is left. If the context lives on, the next launch records it again.
+ */
 static void before_release(CUdevice device)
 {
-	if (is_counted(device) && atomic_fetch_sub(&primary[device].retained, 1) == 1)
-		end_context(atomic_load(&primary[device].context));
+	int had = is_counted(device) ? atomic_fetch_sub(&primary[device].retained, 1) : 0;
+
+	if (is_counted(device) && (had == 1 || (had < 1 && gpubpf_hook_attached())))
+		end_context(primary_context(device));
 }
 
 static CUresult after_release(CUdevice device, CUresult error)
@@ -162,7 +234,7 @@ static CUresult release(CUdevice device, CUresult (*next)(CUdevice))
 	return after_release(device, next(device));
 }
 
-/* The runtime API of CUDA 13 looks up the names without _v2 of these two. */
+/* The CUDA 13 runtime API looks up cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset without the suffix _v2. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	return cuda_next_init() ? release(device, cuda_next.cuDevicePrimaryCtxRelease) : CUDA_ERROR_NOT_FOUND;
@@ -178,7 +250,7 @@ static CUresult reset(CUdevice device, CUresult (*next)(CUdevice))
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
 	if (is_counted(device))
-		end_context(atomic_load(&primary[device].context));
+		end_context(primary_context(device));
 	return next(device);
 }
 

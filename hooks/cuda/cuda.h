@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared declarations of the CUDA adapter. It interposes the driver API (by preloaded symbols, dlsym and
- * cuGetProcAddress) and records which image each function came from. At a launch it carries out the launch path's
- * decision. The application's modules are loaded unchanged; a twin is a separate module.
+ * Shared declarations of the CUDA adapter. The adapter interposes the driver API (by preloaded symbols, dlsym and
+ * cuGetProcAddress) and records the image from which each function was loaded. At a launch, the launch path selects the
+ * original or a twin, and the adapter launches it. The application's modules are loaded unchanged; a twin is a separate
+ * module.
  */
 #ifndef GPUBPF_HOOKS_CUDA_H
 #define GPUBPF_HOOKS_CUDA_H
@@ -38,16 +39,16 @@ struct cuda_launch {
 	void **params;
 };
 
-/* CUDA_KERNEL_NODE_PARAMS_v2; version 1 has the members before `kernel` */
+/* CUDA_KERNEL_NODE_PARAMS_v2. Version 1 of that structure ends before the member `kernel`. */
 struct cuda_kernel_node {
 	CUfunction f;
 	unsigned gx, gy, gz, bx, by, bz, shared;
 	void **params, **extra;
-	CUkernel kernel; /* version 2: the kernel if f is NULL */
+	CUkernel kernel; /* in version 2: the kernel, used if f is NULL */
 	CUcontext context;
 };
 
-/* CUgraphNodeParams: a node of any type */
+/* CUgraphNodeParams: parameters of a graph node of any type */
 struct cuda_any_node {
 	int type; /* 0: kernel */
 	int reserved[3];
@@ -58,7 +59,10 @@ struct cuda_any_node {
 	long long reserved2;
 };
 
-/* CUdevResource of type multiprocessors; longer than today's, since the driver may write a newer version */
+/*
+ * CUdevResource of type multiprocessors. The structure is larger than in current headers, because a newer driver may
+ * write more bytes.
+ */
 struct cuda_resource {
 	int type;
 	char padding[92];
@@ -68,7 +72,7 @@ struct cuda_resource {
 
 #define CUDA_RESOURCE_SM 1
 
-/* The driver's functions: those that the agent interposes, and others that it calls. */
+/* Functions of the driver: the functions that the agent interposes, and other functions that the agent calls. */
 struct cuda_next {
 #define CUDA_CALL(symbol, parameters, arguments) CUresult (*symbol) parameters;
 #include "calls.def"
@@ -86,6 +90,7 @@ struct cuda_next {
 	CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
 	CUresult (*cuGraphDestroy)(CUgraph graph);
 	CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction f);
+	CUresult (*cuFuncGetParamInfo)(CUfunction f, size_t i, size_t *offset, size_t *size);
 	CUresult (*cuFuncGetModule)(CUmodule *module, CUfunction f);
 	CUresult (*cuFuncGetName)(const char **name, CUfunction f);
 	CUresult (*cuKernelGetName)(const char **name, CUkernel kernel);
@@ -101,78 +106,109 @@ struct cuda_next {
 	__attribute__((visibility("default"))) CUresult symbol parameters;
 #include "calls.def"
 
-/* driver.c: filled on the first use of the driver; false without a driver */
+/* driver.c: fills cuda_next on the first use of the driver. Returns false if no driver is found. */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
-extern struct cuda_driver cuda_direct;    /* driver entry points for the agent's own calls; they bypass the hooks */
-extern const char *cuda_missing_function; /* a required function that an old driver lacks; NULL: none */
-/* lookup.c: the agent's function for a driver symbol, or NULL */
+extern struct cuda_driver cuda_direct;    /* driver functions for the agent's own calls, without the agent's hooks */
+extern const char *cuda_missing_function; /* name of a required function that an old driver lacks; NULL: none */
+/* lookup.c: returns the agent's function for a driver symbol, or NULL. */
 void *cuda_hook_find(const char *symbol);
 
 /* module.c: images and the functions loaded from them */
 struct cuda_module {
-	struct gpubpf_handle base; /* CUmodule or CUlibrary; dead once unloaded */
+	struct gpubpf_handle base; /* CUmodule or CUlibrary; NULL after the module was unloaded */
 	bool library;
-	/* not NULL: this module is that library's in one context, and ends with the library */
+	/* not NULL: this module represents the library `of` in one context, and is unloaded with that library */
 	const struct cuda_module *of;
 	CUcontext context; /* NULL: all contexts */
 	struct gpubpf_kept image;
-	struct gpubpf_kept code;     /* the loaded machine code, if `image` is the PTX from which it was compiled */
-	uint64_t number;             /* number of its image, unique in the process */
-	char from[256];              /* file that contains the image, or else the loading file; "": unknown */
+	struct gpubpf_kept code; /* loaded machine code, if `image` is the PTX from which it was compiled */
+	uint64_t number;         /* number of the image, unique in the process */
+	bool is_older;           /* loaded before the attach: the first cuda_module_image() looks for the image */
+	bool is_searched;        /* the image of an older module was looked for */
+	/* name of the file that contains the image, or else of the file that loads it; "": unknown */
+	char from[256];
 	pthread_mutex_t handle_lock; /* held while an agent thread passes base.handle to the driver */
 };
 
-#define CUDA_ATTRIBUTES 16           /* CUfunction_attributes from 0 to 15 are copied to twins */
+#define CUDA_ATTRIBUTES 16           /* values of enum CUfunction_attribute below this are copied to twins */
 #define CUDA_UNSET INT_MIN
 
-/* Each function is a program of the launch path: its twin contains it and its callees. */
+/*
+ * A function of the application. The launch path treats it as a program: a twin contains the function and its callees.
+ */
 struct cuda_function {
-	struct gpubpf_handle base; /* CUfunction or CUkernel; dead once its module or context ends */
+	/* CUfunction or CUkernel; NULL after its module was unloaded or its context destroyed */
+	struct gpubpf_handle base;
 	struct cuda_module *module;
 	bool is_kernel;            /* the handle is a CUkernel */
 	CUcontext context;         /* NULL: all contexts */
-	struct gpubpf_users users; /* launches that use it; the last one releases its twins */
+	struct gpubpf_users users; /* launches that use the function; the last user releases the twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
-	/* not NULL: the CUkernel of this CUfunction, whose record has the settings (attributes, cache config) */
+	/* for a CUfunction of a CUkernel: the CUkernel's record, which holds the settings (attributes, cache config) */
 	_Atomic(struct cuda_function *) settings_owner;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the application set, or CUDA_UNSET */
 	atomic_int cache_config;               /* value that the application set, or CUDA_UNSET */
 };
 
-bool cuda_active(void); /* is a session connected? The first call joins it. */
-/* file: `image` is a path. caller: an address in the code that loads the module. */
+bool cuda_active(void); /* is a session connected? the first call joins the session */
+/* Record a loaded module. file: `image` is a path. caller: an address in the code that loads the module. */
 void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
-/* Add the library's module in the current context, unless it has a record. */
+/* Record the module that represents `library` in the current context, if that module has no record yet. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
-/* An agent thread calls it before it passes the module's handle to the driver. Until cuda_module_unpin_handle(), the
- * application's unload call waits for that thread, up to a limit. False: already unloaded. */
+/*
+ * An agent thread calls this before it passes the module's handle to the driver, and cuda_module_unpin_handle() after
+ * that. Meanwhile the application's unload call waits, up to a time limit. Returns false if the module is already
+ * unloaded.
+ */
 bool cuda_module_pin_handle(struct cuda_module *m);
 void cuda_module_unpin_handle(struct cuda_module *m);
-/* A malloc'd copy of the module's image, reduced to the parts that twins for compute capability `sm` (90 for 9.0) need.
- * NULL with *why. code: copy the loaded machine code, not the PTX from which it was compiled. */
-void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why);
+/*
+ * Returns a malloc'd copy of the module's image. The copy is reduced to the parts that twins for compute capability
+ * `sm` need (90 for 9.0). kernel: the name of a kernel of the module. Returns NULL on failure, with the reason in *why. code: copy the loaded machine code instead
+ * of the PTX from which it was compiled.
+ */
+void *cuda_module_image(struct cuda_module *m, const char *kernel, bool code, uint32_t sm, size_t *size, const char **why);
 struct cuda_module *cuda_module_find(void *handle);
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
-/* The function's record. If the agent did not see the function's creation, it queries the driver. NULL: unknown. */
+/*
+ * Returns the function's record. If the agent did not see the function's creation, it queries the driver. Returns NULL
+ * for an unknown function.
+ */
 struct cuda_function *cuda_function_find(void *handle);
-/* Record that `handle` is the CUfunction of CUkernel `kernel` in a context: the two share their settings. */
+/* Record that `handle` is the CUfunction of CUkernel `kernel` in a context. Both handles share their settings. */
 void cuda_function_share(void *handle, struct cuda_function *kernel);
-/* The record that holds the function's settings. */
+/* Returns the record that holds the function's settings: the record of its CUkernel if it has one, else f. */
 struct cuda_function *cuda_function_settings(struct cuda_function *f);
-/* Keep the function's twins alive until cuda_function_leave(). False: the function was unloaded. */
+/* Keep the function's twins alive until cuda_function_leave(). Returns false if the function was unloaded. */
 bool cuda_function_use(struct cuda_function *f);
 void cuda_function_leave(struct cuda_function *f);
-/* Mark the context's modules and functions as dead: the context is about to be destroyed. */
+/* Call before a context is destroyed: mark its modules and functions as dead. */
 void cuda_modules_end(CUcontext context);
-/* The CUfunction of f in the context; f itself if it is a CUfunction. */
+void cuda_modules_end_all(void); /* at a detach, when no thread is in a hook: release all twins */
+/* Free the records of modules and functions, of twins, and of contexts. Call when no thread uses them. */
+void cuda_modules_forget(void);
+void cuda_twins_forget(void);
+void cuda_contexts_forget(void);
+bool cuda_contexts_wait(uint64_t ns); /* wait until all kernels have ended and no stream is captured; false: not in time */
+/*
+ * An image that the agent has found by the name of a kernel may be another one. Returns true if the function and the
+ * same function of that image need the same registers, memory and parameters. The caller has entered the context.
+ */
+bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel);
+/*
+ * learn.c: returns the fat binary (or its wrapper) in a loaded executable or library that defines the kernel. Returns
+ * NULL if there is none or more than one, with the reason in *why.
+ */
+const void *cuda_image_learn(const char *kernel, const char **why);
+/* Returns the CUfunction of f in the context. If f is a CUfunction, returns its handle. */
 CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext context);
 
 /*
- * culink.c: copies of the inputs of linkers that run in the application, until the linker is destroyed. `type` is the
- * input type in the numbering of that linker. Each copy is NUL-terminated.
+ * culink.c: stores copies of the inputs of linkers that run in the application, until each linker is destroyed. `type`
+ * is the input type, as that linker numbers it. Each copy is NUL-terminated.
  */
 struct cuda_link_input {
 	struct cuda_link_input *next;
@@ -185,57 +221,73 @@ void cuda_link_input(const void *linker, int type, const void *data, size_t size
 void cuda_link_file(const void *linker, int type, const char *path);
 const struct cuda_link_input *cuda_link_inputs(const void *linker);
 void cuda_link_end(const void *linker);
-/* Concatenate `first` (malloc'd, or NULL) and the inputs that are PTX. The result is malloc'd; NULL: out of memory. */
+/*
+ * Concatenate `first` (malloc'd, or NULL) and all inputs for which is_ptx() is true. Returns a malloc'd string; NULL:
+ * out of memory.
+ */
 char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
 
-/* jit.c: PTX of machine code that was generated in the application, found by the machine code's bytes */
-/* Does a pattern of the plan match a function in the image? True also if its functions are unknown. */
+/* jit.c: stores the PTX of machine code that was generated in the application; the machine code's bytes are the key */
+/* Returns true if a pattern of the plan matches a function in the image, or if the image's functions are unknown. */
 bool cuda_jit_is_matched(const void *image, size_t size);
 void cuda_jit_add(const void *image, size_t size, const char *ptx);
-/* The PTX from which the image was compiled, malloc'd; *text_size includes the NUL. NULL: unknown. */
+/*
+ * Returns the PTX from which the image was compiled, as a malloc'd string; NULL: unknown. *text_size receives its
+ * bytes, including the NUL.
+ */
 char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin_load.c, twin_kernel.c */
 struct cuda_twin_handle {
-	struct gpubpf_handle base; /* the handle is f until the twin is unloaded */
-	CUfunction f, flat;        /* flat: the twin's variant for 1-D launches outside graphs, or NULL */
+	struct gpubpf_handle base; /* handle f; NULL after the twin was unloaded */
+	CUfunction f, flat;        /* flat: the twin's variant for one-dimensional launches outside graphs, or NULL */
 	CUcontext context;
-	CUdeviceptr launch, pid;     /* addresses of words that a launch writes in stream order; 0: not used */
-	CUdeviceptr clock;           /* address of the word with the clock's offset in ns; 0: not used */
-	atomic_uint_fast64_t offset; /* value of that word */
+	/*
+	 * device addresses of variables of the twin that a launch writes in stream order; 0: the twin has no such
+	 * variable
+	 */
+	CUdeviceptr launch, pid;
+	CUdeviceptr clock;           /* device address of the variable with the clock's offset in ns; 0: none */
+	atomic_uint_fast64_t offset; /* last value written to the variable at `clock` */
 	struct cuda_function *original;
-	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the agent set on the twin */
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* values that the agent set on the twin, or CUDA_UNSET */
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
-	int registers[2]; /* registers per GPU thread: of the original, of the twin */
+	int registers[2]; /* registers per GPU thread of the original [0] and of the twin [1] */
 	enum gpubpf_compiled_by compiled_by;
 	int unit_registers; /* registers of a multiprocessor */
-	/* bytes of static shared memory of the twin; limit of dynamic shared memory for a launch; < 0: unknown */
+	/*
+	 * bytes of static shared memory of the twin; limit of a launch's dynamic shared memory, in bytes, < 0: unknown
+	 */
 	int shared, max_added_shared;
-	_Atomic uintptr_t stream; /* stream of the first launch that wrote `launch`, plus 1; 0: none */
-	atomic_bool is_in_graph;  /* a graph may contain the twin */
+	/* stream of the first launch that wrote `launch`, plus 1; 0: no launch wrote it yet */
+	_Atomic uintptr_t stream;
+	atomic_bool is_in_graph; /* a graph may contain the twin */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
-/* The record of the twin with this handle; NULL: not a twin's handle. */
+/* Returns the record of the twin with this handle, or NULL if the handle is not a twin's. */
 const struct cuda_twin_handle *cuda_twin_find(CUfunction twin);
-/* The context is destroyed: mark its twins as dead, since the driver may reuse their handles. */
+/* Call when the context is destroyed: mark its twins as dead, since the driver may reuse their handles. */
 void cuda_twins_end(CUcontext context);
 
-/* context.c: the device of a context; NULL without a context */
+/* context.c: returns the device of a context; NULL without a context */
 struct gpubpf_hook_device *cuda_device_of(CUcontext context);
 
-/* launch.c: a launch call of any kind; run() makes the driver's call for the original or the twin */
+/* launch.c: a launch call of any kind. run() makes the driver's call with f, the original or the twin. */
 struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
 	bool per_thread;       /* stream 0 means the per-thread default stream */
-	bool node;             /* the call adds a graph node and launches nothing; there is no stream */
+	bool node;             /* the call adds a graph node and launches nothing; `stream` is not used */
 	const void *arguments; /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
-	CUcontext context; /* context that the graph node specifies, or NULL */
+	CUcontext context; /* context in the parameters of the graph node, or NULL */
 };
-/* The application looked up the function: prefetch its twin in the function's context, or in the current one. */
+/*
+ * Call when the application has looked up the function: prefetch its twin, in the function's context or else in the
+ * current one.
+ */
 void cuda_function_prefetch(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
 

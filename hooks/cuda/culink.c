@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs linked at run time. The agent stores copies of a linker's inputs until the linker is destroyed: the PTX
- * among them is the PTX of the linked machine code. The linker gets the same inputs as without the agent.
+ * GPU code that the application links at run time (cuLink...). The agent stores copies of a linker's inputs until the
+ * linker is destroyed. The PTX inputs are the source of the linked machine code. The agent does not change the linker's
+ * inputs.
  */
 #include "cuda.h"
 
@@ -10,7 +11,7 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_INPUTS_SIZE (64u << 20) /* bytes of all inputs of a linker */
+#define MAX_INPUTS_SIZE (64u << 20) /* limit of the stored bytes of all inputs of a linker */
 
 struct linker {
 	struct linker *next;
@@ -19,7 +20,9 @@ struct linker {
 	size_t size;
 };
 
-/* protects the list, not its linkers: the application uses a linker in one thread at a time */
+/*
+ * Protects the list of linkers. The linkers need no lock, since the application uses a linker in one thread at a time.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct linker *linkers;
 
@@ -58,7 +61,11 @@ void cuda_link_input(const void *linker, int type, const void *data, size_t size
 	if (l && data && size < MAX_INPUTS_SIZE - l->size)
 		input = malloc(sizeof(*input) + size + 1);
 	if (!input)
-		return; /* the PTX lacks this input's functions; the session detects that and refuses them */
+		/*
+		 * the stored PTX lacks the functions of this input; the session detects that and refuses twins of these
+		 * functions
+		 */
+		return;
 	input->next = NULL;
 	input->type = type;
 	input->size = size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's functions, which the agent finds on the first use of the driver. */
+/* Finds the driver's functions when the agent first uses the driver. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -44,6 +44,7 @@ static void load_driver(void *unused)
 	NEXT(cuGraphCreate, "cuGraphCreate");
 	NEXT(cuGraphDestroy, "cuGraphDestroy");
 	NEXT(cuFuncGetAttribute, "cuFuncGetAttribute");
+	NEXT(cuFuncGetParamInfo, "cuFuncGetParamInfo");
 	NEXT(cuFuncGetModule, "cuFuncGetModule");
 	NEXT(cuFuncGetName, "cuFuncGetName");
 	NEXT(cuKernelGetName, "cuKernelGetName");

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel nodes of graphs. The agent puts the twin into the node, so each launch of the graph runs the twin. If the
- * application queries a node's kernel, it gets the original, for nodes that it added and for captured ones.
+ * Kernel nodes of CUDA graphs. The agent puts the twin into the node, so each launch of the graph runs the twin. If the
+ * application queries the kernel of a node, the agent reports the original, also for nodes of captured launches.
  */
 #include "cuda.h"
 
-/* A call that adds or sets one kernel node; `next` is the driver's function, and the other members its arguments. */
+/*
+ * A call that adds or sets one kernel node. `next` is the driver's function, and the other members are its arguments.
+ */
 struct node {
 	const struct cuda_kernel_node *kernel;
-	bool v2; /* version 2 of the call: `kernel` has all members */
+	bool v2; /* version 2 of the call: *kernel has all members of struct cuda_kernel_node */
 	CUresult (*next)(const struct node *n, const struct cuda_kernel_node *kernel);
 	CUgraphNode *made, node;
 	CUgraph graph;
@@ -39,7 +41,7 @@ static CUresult add_or_set_node(const struct node *n)
 	const struct cuda_kernel_node *k = n->kernel;
 	struct cuda_call c = { .arguments = n, .run = run_node, .node = true };
 
-	if (!k) /* the driver reports the error */
+	if (!k) /* the driver reports the error for NULL parameters */
 		return n->next(n, k);
 	c.f = k->f || !n->v2 ? k->f : (CUfunction)k->kernel;
 	c.context = k->f || !n->v2 ? NULL : k->context;
@@ -132,7 +134,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, 
 										 CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- node calls for all types: the agent passes the driver a copy of the parameters that names the twin ---- */
+/* ---- calls for nodes of any type: the driver gets a copy of the parameters in which the kernel is the twin ---- */
 
 static CUresult add_any(const struct node *n, struct cuda_any_node *any)
 {
@@ -208,8 +210,10 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cu
 
 /* ---- querying nodes ---- */
 
-/* Replace the twin by the original in the queried parameters. The driver names a library's kernel either by `f` or by
- * `kernel`: a node of the original in a temporary graph shows which. */
+/*
+ * Replace the twin by the original in the queried parameters. The driver reports a library's kernel either in `f` or in
+ * `kernel`. To find out which, the agent adds a node of the original to a temporary graph and queries that node.
+ */
 static void report_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
 {
 	const struct cuda_function *f = t->original;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code that NVIDIA's linkers or compilers generated in the application. The agent stores the PTX from which it
- * was made and finds that PTX by the machine code's bytes. So kernels can have twins when the machine code is loaded.
- * The user's cache folder has a copy, for applications that save machine code in files and load it in a later run.
+ * Machine code that NVIDIA's linkers or compilers generated in the application. The agent stores the PTX of that
+ * machine code and finds the PTX by the machine code's bytes. So kernels can have twins when the application loads the
+ * machine code. The agent also stores the PTX in the user's cache folder, for applications that save machine code in
+ * files and load it in a later run.
  */
 #include "cuda.h"
 
@@ -13,12 +14,12 @@
 #include "backends/cuda/wire/fatbin_format.h"
 #include "hooks/client/cache.h"
 
-#define MAX_STORED_SIZE (64u << 20) /* total bytes of stored PTX and images */
-#define MAX_CACHED_IMAGE_SIZE (4u << 20) /* bytes; larger images are not in the cache, because a look-up hashes them */
+#define MAX_STORED_SIZE (64u << 20) /* limit of the bytes of all stored PTX and images */
+#define MAX_CACHED_IMAGE_SIZE (4u << 20) /* bytes; larger images are not cached: each look-up hashes the image */
 #define FOLDER "ptx"
-#define CODE_PREFIX ".text."  /* prefix of each function's section name */
+#define CODE_PREFIX ".text."  /* prefix of the names of ELF sections that contain a function's code */
 
-/* an image (machine code) and its PTX text, one after the other in bytes[] */
+/* an image (machine code) of `size` bytes and then its PTX text, both in bytes[] */
 struct jit {
 	struct jit *next;
 	size_t size, text_size; /* text_size: bytes of the PTX, including the NUL */
@@ -39,8 +40,10 @@ static bool is_in_range(size_t size, uint64_t offset, uint64_t length)
 	return offset <= size && length <= size - offset;
 }
 
-/* Does a pattern of the plan match the function of the section whose name is at names + at? The name must end within
- * `size` bytes of `names`. */
+/*
+ * Returns true if a pattern of the plan matches the function of an ELF section. The section's name is at names + at,
+ * and must end within the `size` bytes of `names`.
+ */
 static bool is_wanted_section(const char *names, size_t size, uint32_t at)
 {
 	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE_PREFIX, strlen(CODE_PREFIX)) &&
@@ -70,8 +73,10 @@ bool cuda_jit_is_matched(const void *image, size_t size)
 	return wanted;
 }
 
-/* Compute the image's key in the cache from the size in its ELF header, since loads pass no size. False: the image is
- * not cached. */
+/*
+ * Compute the image's cache key. The image's size comes from its ELF header, because load calls pass no size. Returns
+ * false if the image is not cached.
+ */
 static bool file_key(const void *image, size_t size, char key[65])
 {
 	size_t n;

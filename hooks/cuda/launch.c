@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path selects the original or a twin. A twin runs only if it fits on the device as the original
- * would. If the driver refuses the twin, the original runs. The application sees only errors of the original.
+ * Kernel launches. The launch path selects the original or a twin. The adapter launches a twin only if the twin fits on
+ * the device as the original would. If the driver refuses the twin, the original runs. The application sees only errors
+ * of the original.
  */
 #include "cuda.h"
 
+#include <stdlib.h>
+
 enum {
 	FUNC_DYNAMIC_SHARED = 8,         /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
-	DEFAULT_SHARED_SIZE = 48 * 1024, /* bytes of shared memory that need no FUNC_DYNAMIC_SHARED */
-	NAMED_STREAMS = 2,               /* CU_STREAM_LEGACY and _PER_THREAD: like 0, streams of the current context */
+	DEFAULT_SHARED_SIZE = 48 * 1024, /* bytes of shared memory that a block can use without FUNC_DYNAMIC_SHARED */
+	/* streams up to CU_STREAM_PER_THREAD (2) are special streams of the current context */
+	NAMED_STREAMS = 2,
 };
+
+static const char graph_reason[] = "recorded in a CUDA graph; in a session of gpubpf attach, kernels in graphs are not "
+				   "probed; start the program with gpubpf run";
 
 /* ---- does the twin fit? ---- */
 
-/* Record a setting of the twin, and drop the cached number of blocks that fit at once: it may have changed. */
+/* Record a setting of the twin. The number of blocks that fit at once may have changed, so drop its cached value. */
 static void note_setting(struct cuda_twin_handle *t, atomic_int *has, int value)
 {
 	atomic_store_explicit(has, value, memory_order_relaxed);
@@ -36,8 +43,10 @@ static int min_int(int a, int b)
 	return a < b ? a : b;
 }
 
-/* The attribute's value for the twin: the application's for the original, but at most the device's limit for dynamic
- * shared memory. */
+/*
+ * Returns the value of the attribute for the twin. It is the value that the application set for the original, limited
+ * to the dynamic shared memory that the twin can have on the device.
+ */
 static int wanted_value(const struct cuda_twin_handle *t, const struct cuda_function *settings, int attribute)
 {
 	int value = atomic_load_explicit(&settings->attribute[attribute], memory_order_relaxed);
@@ -45,7 +54,7 @@ static int wanted_value(const struct cuda_twin_handle *t, const struct cuda_func
 	return attribute == FUNC_DYNAMIC_SHARED && t->max_added_shared >= 0 ? min_int(value, t->max_added_shared) : value;
 }
 
-/* Apply the application's settings of the original to the twin. */
+/* Copy the application's settings of the original to the twin. */
 static bool mirror_attributes(struct cuda_twin_handle *t)
 {
 	struct cuda_function *f = cuda_function_settings(t->original);
@@ -63,9 +72,11 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 	return true;
 }
 
-/* Raise the twin's limit for dynamic shared memory if the launch needs more than 48 KiB with the twin's static memory.
- * This is needed if the application raised the original's limit by a call that the agent does not intercept, or if only
- * the twin exceeds 48 KiB. */
+/*
+ * Raise the twin's limit for dynamic shared memory if the launch needs more than 48 KiB together with the twin's static
+ * shared memory. This is needed in two cases. Either the application raised the original's limit by a call that the
+ * agent does not intercept, or only the twin exceeds 48 KiB.
+ */
 static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	CUfunction original;
@@ -104,7 +115,7 @@ static int blocks_held(const void *arg, bool twin, int *n)
 	return error;
 }
 
-/* Number of multiprocessors of the stream's green context; 0: all, < 0: unknown. */
+/* Returns the number of multiprocessors of the stream's green context, 0 for the whole device, or < 0 if unknown. */
 static int count_multiprocessors(const void *arg)
 {
 	const struct fitting *f = arg;
@@ -130,9 +141,11 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, count_multiprocessors, &fitting);
 }
 
-/* Register limit per GPU thread with which as many blocks of the twin run at once as the launch needs. The device
- * allocates registers per warp, in units of 256. Each quarter of a multiprocessor has a quarter of the registers. 0: no
- * register limit helps. */
+/*
+ * Returns a register limit per GPU thread that lets as many blocks of the twin run at once as the launch needs. Returns
+ * 0 if no register limit helps. The device allocates registers per warp, in units of 256. Each quarter of a
+ * multiprocessor has a quarter of the registers.
+ */
 static uint32_t register_limit(const struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
@@ -157,9 +170,11 @@ static bool has_explicit_stream(const struct cuda_call *c)
 	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
 }
 
-/* The context in which the driver will run the launch. A CUfunction runs in its own context. A CUkernel runs in the
- * context of the graph node or of the stream. Without these, and in a stream of a green context, it runs in the current
- * one. */
+/*
+ * Returns the context in which the driver will run the launch. A CUfunction runs in its own context. A CUkernel runs in
+ * the context of the graph node or of the stream. If there is no such context, or if the stream belongs to a green
+ * context, the CUkernel runs in the current context.
+ */
 static CUcontext context_of(const struct cuda_call *c, const struct cuda_function *f)
 {
 	CUcontext context = f->context ? f->context : c->context;
@@ -182,14 +197,17 @@ static bool captured(const struct cuda_call *c)
 	return ask && !ask(c->stream, &status) && status;
 }
 
-/* A graph launch does not write the twin's word with the launch number (include/gpubpf/ctx.h): report it once. */
+/*
+ * Report once that probes in CUDA graphs read a stale launch number, since graph launches do not write it
+ * (include/gpubpf/ctx.h).
+ */
 static void warn_of_graphs(void)
 {
 	static atomic_bool warned;
 
 	if (!atomic_load_explicit(&warned, memory_order_relaxed) && !atomic_exchange(&warned, true))
-		gpubpf_log_once("in graphs probes read the number of the kernel's last launch outside of "
-				"graphs");
+		gpubpf_log_once("probes in CUDA graphs read a stale launch number: that of the kernel's last launch "
+				"outside of graphs");
 }
 
 static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *c)
@@ -201,12 +219,14 @@ static void warn_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 	    atomic_compare_exchange_strong(&t->stream, &none, stream) || none == stream)
 		return;
 	if (!atomic_exchange(&warned, true))
-		gpubpf_log_once("kernels are launched in several streams: where launches of one kernel "
-				"overlap, its probes may read each other's launch number");
+		gpubpf_log_once("kernels are launched in several streams: where launches of one kernel overlap, its "
+				"probes may read the launch number of another launch");
 }
 
-/* Is the launch's stream in the twin's context? A default stream belongs to the current context, which may be
- * another. */
+/*
+ * Returns true if the launch's stream belongs to the twin's context. A default stream belongs to the current context,
+ * which may differ from the twin's.
+ */
 static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_handle *t)
 {
 	CUcontext current = NULL;
@@ -216,7 +236,10 @@ static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_hand
 
 typedef CUresult write_word(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
 
-/* Write the clock's offset in stream order. If that fails, timestamps use the previous offset, so ignore it. */
+/*
+ * Write the clock's offset to the twin's variable in stream order. Errors are ignored: then timestamps use the previous
+ * offset.
+ */
 static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda_twin_handle *t, write_word *write)
 {
 	atomic_store_explicit(&t->offset, offset, memory_order_relaxed);
@@ -224,9 +247,11 @@ static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda
 		write(c->stream, t->clock, offset, 0);
 }
 
-/* Write the twin's words (launch number, process id, clock offset) in stream order before the launch. Not in a capture:
- * the graph must contain only the application's nodes. The device may launch the graph, which allows only kernel nodes,
- * or the application may compare it with another graph. */
+/*
+ * Write the twin's variables (launch number, process id, clock offset) in stream order before the launch. During a
+ * stream capture nothing is written, because the graph must contain only the application's nodes. A graph that the
+ * device launches may contain only kernel nodes, and the application may compare the graph with another graph.
+ */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, struct cuda_twin_handle *t)
 {
 	write_word *write = c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
@@ -256,7 +281,10 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	return error;
 }
 
-/* May the launch use the twin's flat variant? It must be one-dimensional, and no graph node, whose shape may change. */
+/*
+ * Returns true if the launch may use the twin's flat variant. The launch must be one-dimensional. It must not become a
+ * graph node, because the application may change a node's grid later.
+ */
 static bool is_flat(const struct cuda_call *c)
 {
 	return c->grid[1] == 1 && c->grid[2] == 1 && c->block[1] == 1 && c->block[2] == 1 && !c->node && !captured(c);
@@ -287,19 +315,60 @@ static int launch_original(const void *call)
 	return c->run(c, c->f);
 }
 
+/* Launch the original, and count the launch as missed. */
+static CUresult launch_unprobed(const struct cuda_call *c, const struct gpubpf_hook_launch *l, const char *reason)
+{
+	CUresult error = c->run(c, c->f);
+	struct gpubpf_hook_record *record = error ? NULL : gpubpf_hook_record_create(l, reason);
+
+	if (record)
+		gpubpf_hook_record_launched(record);
+	free(record);
+	return error;
+}
+
+/*
+ * Returns true if the launch becomes a node of a graph in an attached session. The graph would keep the twin, which
+ * ends with the session. Notes a capture that began before the attach.
+ */
+static bool is_recorded_while_attached(const struct cuda_call *c)
+{
+	if (!gpubpf_hook_attached())
+		return false;
+	if (c->node)
+		return true;
+	if (!captured(c))
+		return false;
+	if (!cuda_capture_open())
+		cuda_capture_begin();
+	return true;
+}
+
+static void warn_of_unknown(void)
+{
+	if (cuda_active() && gpubpf_hook_attached())
+		gpubpf_log_once("the CUDA driver does not name functions that were looked up before the attach (CUDA 12.3 and "
+				"later do); their launches are neither probed nor counted");
+}
+
 CUresult cuda_launch(const struct cuda_call *c)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(c->f) : NULL;
 	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3 };
 	CUresult error;
 
+	if (!f)
+		warn_of_unknown();
 	if (!f || !(l.device = cuda_device_of(context_of(c, f))) || !cuda_function_use(f))
 		return c->run(c, c->f);
 	for (int i = 0; i < 3; i++) {
 		l.grid[i] = (size_t)c->grid[i] * c->block[i];
 		l.block[i] = c->block[i];
 	}
-	error = gpubpf_hook_launch_run(&l, launch_twin, launch_original, c);
+	if (is_recorded_while_attached(c))
+		error = launch_unprobed(c, &l, graph_reason);
+	else
+		error = gpubpf_hook_launch_run(&l, launch_twin, launch_original, c);
 	cuda_function_leave(f);
 	return error;
 }
@@ -401,7 +470,7 @@ static CUresult launch_configured(const struct configured *p, CUfunction f, bool
 	const CUlaunchConfig *k = p->config;
 	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured };
 
-	if (!k) /* the driver reports the error */
+	if (!k) /* the driver reports the error for a NULL pointer */
 		return p->next(k, f, p->params, p->extra);
 	c.grid[0] = k->gx;
 	c.grid[1] = k->gy;

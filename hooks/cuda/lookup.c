@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the application reaches the agent's functions instead of the driver's. It links them (the agent is preloaded), or
- * looks them up by dlsym or cuGetProcAddress. Symbols that the agent does not interpose resolve to the driver's.
+ * Makes the application call the agent's functions instead of the driver's. The application links them, since the agent
+ * is preloaded, or looks them up by dlsym() or cuGetProcAddress(). Symbols that the agent does not interpose resolve to
+ * the driver's functions.
  */
 #include "cuda.h"
 #include "hooks/process/dlsym.h"
@@ -32,8 +33,9 @@ void *cuda_hook_find(const char *symbol)
 }
 
 /*
- * cuGetProcAddress takes a name without suffix and a CUDA version. It returns the function that the header of that
- * version calls by the name. Its address equals that of one of the driver's symbols, which identifies it.
+ * Returns the agent's function for a driver function, or `real` if the agent does not interpose it. The name that the
+ * application passes to cuGetProcAddress() has no suffix. The driver chooses the symbol by the CUDA version, so only
+ * the result's address identifies the symbol.
  */
 static void *replace_by_hook(void *real)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's memory. Device memory belongs to the context that allocates it. Managed and page-locked memory
- * belongs to all contexts (one address space, CUDA Programming Guide, Unified Virtual Addressing). The agent does not
- * report peer access to memory of another context, because it cannot determine whether it is allowed.
+ * belongs to all contexts (one address space, CUDA Programming Guide, Unified Virtual Addressing). The agent cannot
+ * determine whether a context may access memory of another context (peer access). Therefore it does not report such
+ * access.
  */
 #include "cuda.h"
 
 #define NEXT(symbol, ...) (cuda_next_init() && cuda_next.symbol ? cuda_next.symbol(__VA_ARGS__) : CUDA_ERROR_NOT_FOUND)
 
-#define NAMED_STREAMS 2 /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: like 0, streams of the current context */
+#define NAMED_STREAMS 2 /* streams up to CU_STREAM_PER_THREAD (2) are special streams of the current context */
 #define WRITE_COMBINED 4 /* CU_MEMHOSTALLOC_WRITECOMBINED */
 #define REGISTER_IO 4 /* CU_MEMHOSTREGISTER_IOMEMORY */
 #define ORDINAL 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
@@ -34,7 +35,7 @@ static CUresult add_to_current(CUdeviceptr address, size_t size)
 	return add_to_context(current_context(), address, size);
 }
 
-/* Record memory that all contexts can access. It ends with the current context. */
+/* Record memory that all contexts can access. The record is removed when the current context is destroyed. */
 static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(current_context(), true,
@@ -43,8 +44,10 @@ static CUresult add_to_all(const void *memory, size_t size, enum gpubpf_allocati
 	return 0;
 }
 
-/* Record host memory only if its address on the device is the same. The two may differ (Unified Addressing, exceptional
- * disjoint addressing). */
+/*
+ * Record host memory only if its device address equals its host address. The addresses may differ (Unified Addressing,
+ * exceptional disjoint addressing).
+ */
 static CUresult add_if_same_address(void *memory, size_t size)
 {
 	CUdeviceptr seen = 0;
@@ -55,8 +58,10 @@ static CUresult add_if_same_address(void *memory, size_t size)
 	return add_to_all(memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Record memory allocated in stream order. Memory of a stream capture exists only while the graph runs, so it is not
- * recorded. */
+/*
+ * Record memory that is allocated in stream order. During a stream capture nothing is recorded, because the memory
+ * exists only while the graph runs.
+ */
 static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *),
 			      bool pool)
 {
@@ -72,7 +77,10 @@ static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream,
 		context = NULL;
 	if (!context)
 		context = current_context();
-	/* do not record memory of a pool on another device: the stream's device may lack access to it */
+	/*
+	 * Do not record memory from a pool on another device: the stream's device may not be able to access that
+	 * memory.
+	 */
 	if (pool && (context != current_context() || cuda_direct.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
 		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
 		return 0;
@@ -120,7 +128,7 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 {
 	CUresult error = NEXT(cuMemHostRegister_v2, memory, size, flags);
 
-	/* reading a device's registers has side effects */
+	/* do not record registers of another device (REGISTER_IO): reading them has side effects */
 	return error || flags & REGISTER_IO ? error : add_if_same_address(memory, size);
 }
 
@@ -152,8 +160,10 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *p
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
 
-/* A device gets or loses access to mapped addresses. The agent records this for the current context's device only: it
- * does not know the contexts of other devices. */
+/*
+ * Record that a device gains or loses access to mapped addresses, but only for the current context's device. The agent
+ * does not know the contexts of other devices.
+ */
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t n)
 {
 	bool has_current = false, none = false;

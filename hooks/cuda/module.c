@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records from which image each module, library and function came. */
+/* Records the image from which each module, library and function was loaded. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "backends/cuda/wire/fatbin_format.h"
+#include "hooks/process/prepared.h"
 
 #define MAX_UNLOAD_WAIT_NS 5000000000ull /* how long an unload call waits for agent threads that use the module's handle */
 
@@ -66,7 +67,7 @@ struct cuda_module *cuda_module_find(void *handle)
 	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
 }
 
-/* Release a function's twins and its state in the launch path. The record stays. */
+/* Release a function's twins and its state in the launch path. The adapter's record of the function stays. */
 static void release_function(struct cuda_function *f)
 {
 	if (!gpubpf_hook_kernel_is_matched(f->kernel))
@@ -89,8 +90,11 @@ void cuda_function_leave(struct cuda_function *f)
 		release_function(f);
 }
 
-/* The function was unloaded: mark its record as dead and release its twins. The record stays, and look-ups find a newer
- * record of the same handle first. Agent threads may use the handle until the launch path has released the kernel. */
+/*
+ * The function was unloaded: mark its record as dead and release its twins. The record stays allocated. If the driver
+ * reuses the handle, look-ups find the newer record first. Agent threads may use the handle until the launch path has
+ * released the kernel.
+ */
 static void kill_function(struct cuda_function *f)
 {
 	if (gpubpf_users_kill(&f->users))
@@ -106,7 +110,7 @@ static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 		kill_function(f);
 }
 
-/* protects the images of all modules: a module may be unloaded while a thread reads its image */
+/* Protects the images of all modules: one thread may unload a module while another thread reads its image. */
 static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER;
 
 static void kill_module_of_library(struct gpubpf_handle *record, void *library);
@@ -125,8 +129,10 @@ void cuda_module_unpin_handle(struct cuda_module *m)
 	pthread_mutex_unlock(&m->handle_lock);
 }
 
-/* Set the handle to NULL once no agent thread uses it. The application's thread waits at most MAX_UNLOAD_WAIT_NS, since the driver
- * may block the agent thread. */
+/*
+ * Set the handle to NULL after no agent thread uses it any more. The driver may block the agent thread, so the
+ * application's thread waits at most MAX_UNLOAD_WAIT_NS.
+ */
 static void clear_handle(struct cuda_module *m)
 {
 	bool locked = gpubpf_mutex_lock_until(&m->handle_lock, gpubpf_now_ns() + MAX_UNLOAD_WAIT_NS);
@@ -171,7 +177,8 @@ static struct cuda_module *add_module(void *handle, bool library)
 
 	if (!m)
 		return NULL;
-	cuda_module_remove(handle); /* stale record of a module whose unloading was not intercepted */
+	/* remove the record of an older module with this handle, whose unloading was not intercepted */
+	cuda_module_remove(handle);
 	m->base.handle = handle;
 	m->number = atomic_fetch_add(&modules, 1) + 1;
 	pthread_mutex_init(&m->handle_lock, NULL);
@@ -187,10 +194,13 @@ static void note_file(struct cuda_module *m, const char *path)
 
 	const char *name = slash ? slash + 1 : path;
 
-	memcpy(m->from, name, strnlen(name, sizeof(m->from) - 1)); /* the rest is zero */
+	memcpy(m->from, name, strnlen(name, sizeof(m->from) - 1));
 }
 
-/* Record the library whose file contains the image; for an image in other memory, the library that loads it. */
+/*
+ * Record the file that contains the image. If the image is not part of a loaded file, record the file whose code loads
+ * it.
+ */
 static void note_origin(struct cuda_module *m, const void *image, const void *caller)
 {
 	Dl_info where;
@@ -246,11 +256,90 @@ static void copy_image(const struct gpubpf_kept *kept, void *arg)
 	c->err = cuda_image_copy(kept->data, kept->size, c->sm, &c->copy, &c->size);
 }
 
-void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why)
+/*
+ * Look for the image of a module that was loaded before the attach. The search and dladdr() take locks of the dynamic
+ * linker. A thread in dlopen() or dlclose() holds them while a constructor or destructor waits for the lock of images.
+ * So the caller does not hold that lock.
+ */
+static void learn_image(struct cuda_module *m, const char *kernel)
+{
+	const char *why = NULL;
+	const void *image = cuda_image_learn(kernel, &why);
+	Dl_info where;
+	bool is_in_file = image && dladdr(image, &where) && where.dli_fname;
+
+	pthread_mutex_lock(&images);
+	if (!m->is_searched && is_in_file)
+		note_file(m, where.dli_fname);
+	if (!m->is_searched && image)
+		store_image(m, image);
+	else if (!m->is_searched)
+		m->image.why = why;
+	m->is_searched = true;
+	pthread_mutex_unlock(&images);
+}
+
+/* attributes of a function that its code determines: registers, memory, PTX and machine code version */
+enum { FIRST_ATTRIBUTE = 0, LAST_ATTRIBUTE = 6, MAX_PARAMETERS = 4096 };
+
+static bool have_same_attributes(CUfunction f, CUfunction g)
+{
+	for (int i = FIRST_ATTRIBUTE; cuda_next.cuFuncGetAttribute && i <= LAST_ATTRIBUTE; i++) {
+		int a = 0, b = 0;
+
+		if (cuda_next.cuFuncGetAttribute(&a, i, f) != cuda_next.cuFuncGetAttribute(&b, i, g) || a != b)
+			return false;
+	}
+	return true;
+}
+
+static bool have_same_parameters(CUfunction f, CUfunction g)
+{
+	CUresult error = cuda_next.cuFuncGetParamInfo ? 0 : CUDA_ERROR_NOT_FOUND;
+
+	for (size_t i = 0; !error && i < MAX_PARAMETERS; i++) {
+		size_t a[2] = { 0 }, b[2] = { 0 };
+
+		error = cuda_next.cuFuncGetParamInfo(f, i, &a[0], &a[1]);
+		if (error != cuda_next.cuFuncGetParamInfo(g, i, &b[0], &b[1]) || a[0] != b[0] || a[1] != b[1])
+			return false;
+	}
+	return true;
+}
+
+static void load_image(const struct gpubpf_kept *kept, void *module)
+{
+	if (cuda_direct.module_load(module, kept->data, 0, NULL, NULL))
+		*(CUmodule *)module = NULL;
+}
+
+bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel)
+{
+	CUmodule module = NULL;
+	CUfunction g;
+	bool same;
+
+	pthread_mutex_lock(&images);
+	gpubpf_kept_read(&m->image, load_image, &module);
+	pthread_mutex_unlock(&images);
+	same = module && f && !cuda_direct.module_function(&g, module, kernel) && have_same_attributes(f, g) &&
+	       have_same_parameters(f, g);
+	if (module)
+		cuda_direct.module_unload(module);
+	return same;
+}
+
+void *cuda_module_image(struct cuda_module *m, const char *kernel, bool code, uint32_t sm, size_t *size, const char **why)
 {
 	struct copying c = { sm };
 	const char *gone;
+	bool must_learn;
 
+	pthread_mutex_lock(&images);
+	must_learn = m->is_older && !m->is_searched;
+	pthread_mutex_unlock(&images);
+	if (must_learn)
+		learn_image(m, kernel);
 	pthread_mutex_lock(&images);
 	gone = gpubpf_kept_read(code && m->code.data ? &m->code : &m->image, copy_image, &c);
 	pthread_mutex_unlock(&images);
@@ -312,7 +401,10 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	gpubpf_handles_add(&functions, &f->base);
 }
 
-/* The library of a library's module, else the module itself: both have the same functions. */
+/*
+ * Returns the library that m represents in a context, or m if it is a module without a library. Both have the same
+ * functions.
+ */
 static const struct cuda_module *defining_module(const struct cuda_module *m)
 {
 	return m->of ? m->of : m;
@@ -328,7 +420,7 @@ void cuda_function_add(void *handle, struct cuda_module *module, const char *nam
 	pthread_mutex_lock(&adding);
 	f = lookup_function(handle);
 	if (f && defining_module(f->module) != defining_module(module)) {
-		kill_function(f); /* the unloading of its module was not intercepted */
+		kill_function(f); /* the handle was reused: the unloading of the older module was not intercepted */
 		f = NULL;
 	}
 	if (!f)
@@ -378,7 +470,52 @@ CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext con
 	return plain;
 }
 
-/* Query the driver for a function whose creation the agent did not intercept: the application enumerated functions. */
+/* Copy the record of the idle library. If it has no image, the image is looked for as in other processes. */
+static void take_recorded(const struct gpubpf_idle_module *from, void *module)
+{
+	struct cuda_module *m = module;
+
+	if (!m->library)
+		m->context = from->context;
+	note_file(m, from->path ? from->path : from->from);
+	if (from->path)
+		store_image_file(m, from->path);
+	else if (from->image)
+		store_image(m, from->image);
+	m->is_searched = m->image.data;
+}
+
+/* Record a module that the application loaded before the attach. Its image is found when a twin needs it. */
+static struct cuda_module *add_older_module(void *handle, bool library)
+{
+	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+	const struct gpubpf_idle *idle = gpubpf_idle_library();
+	struct cuda_module *m;
+
+	pthread_mutex_lock(&adding);
+	m = cuda_module_find(handle);
+	if (!m && (m = add_module(handle, library))) {
+		m->is_older = true;
+		if (idle)
+			idle->use_module(handle, take_recorded, m);
+		gpubpf_handles_add(&modules, &m->base);
+	}
+	pthread_mutex_unlock(&adding);
+	return m;
+}
+
+/* Returns the record of the function's module. In an attached session, records a module that is older. */
+static struct cuda_module *find_module_of_function(void *handle, bool library)
+{
+	struct cuda_module *m = cuda_module_find(handle);
+
+	return m || !gpubpf_hook_attached() ? m : add_older_module(handle, library);
+}
+
+/*
+ * Query the driver for a function whose creation the agent did not intercept. This happens when the application
+ * enumerates functions, and with functions that are older than the session of a tool that attached.
+ */
 static struct cuda_function *query_function(void *handle)
 {
 	struct cuda_module *module = NULL;
@@ -389,11 +526,11 @@ static struct cuda_function *query_function(void *handle)
 
 	if (cuda_next.cuKernelGetLibrary && !cuda_next.cuKernelGetLibrary(&library, handle) &&
 	    cuda_next.cuKernelGetName && !cuda_next.cuKernelGetName(&name, handle)) {
-		module = cuda_module_find(library);
+		module = find_module_of_function(library, true);
 	} else if (cuda_next.cuFuncGetModule && !cuda_next.cuFuncGetModule(&owner, handle) && cuda_next.cuFuncGetName &&
 		   !cuda_next.cuFuncGetName(&name, handle)) {
 		is_kernel = false;
-		module = cuda_module_find(owner);
+		module = find_module_of_function(owner, false);
 	}
 	if (!module || !name)
 		return NULL;
@@ -406,4 +543,28 @@ struct cuda_function *cuda_function_find(void *handle)
 	struct cuda_function *f = lookup_function(handle);
 
 	return f ? f : query_function(handle);
+}
+
+static void kill_any_function(struct gpubpf_handle *record, void *unused)
+{
+	if (atomic_load(&record->handle))
+		kill_function((struct cuda_function *)record);
+}
+
+static void kill_any_module(struct gpubpf_handle *record, void *unused)
+{
+	if (atomic_load(&record->handle))
+		kill_module((struct cuda_module *)record);
+}
+
+void cuda_modules_end_all(void)
+{
+	gpubpf_handles_each(&functions, kill_any_function, NULL);
+	gpubpf_handles_each(&modules, kill_any_module, NULL);
+}
+
+void cuda_modules_forget(void)
+{
+	gpubpf_handles_clear(&functions);
+	gpubpf_handles_clear(&modules);
 }

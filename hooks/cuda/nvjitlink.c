@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvJitLink, the toolkit's linker library. Numba and users of cuda.core look up its functions. Programs linked with it
- * use versioned names, which the agent exports. For LTO-IR inputs the agent obtains PTX by a second link with the same
- * library.
+ * Intercepts nvJitLink, the CUDA toolkit's linker library. Numba and cuda.core look up its functions with dlsym().
+ * Applications that are linked with nvJitLink use versioned names, which the agent exports. For LTO-IR inputs, the
+ * agent links a second time with the same library to get PTX.
  */
 #include "cuda.h"
 #include "hooks/process/dlsym.h"
@@ -21,7 +21,7 @@ enum { INPUT_PTX = 2, INPUT_LTOIR = 3, INPUT_ANY = 10 }; /* nvJitLinkInputType *
 typedef void *linker;
 typedef const struct cuda_link_input input;
 
-/* CALL(function, parameters, arguments): the interposed functions */
+/* interposed functions, as CALL(function, parameters, arguments) */
 #define CALLS(CALL) \
 	CALL(Create, (linker *l, uint32_t n, const char **options), (l, n, options)) \
 	CALL(AddData, (linker l, int type, const void *data, size_t size, const char *name), (l, type, data, size, name)) \
@@ -29,7 +29,7 @@ typedef const struct cuda_link_input input;
 	CALL(GetLinkedCubin, (linker l, void *image), (l, image)) \
 	CALL(Destroy, (linker *l), (l))
 
-/* The functions of one nvJitLink library, for the agent's own calls. */
+/* Functions of one nvJitLink library, for the agent's own calls. */
 struct library {
 #define CALL(function, parameters, arguments) int (*function) parameters;
 	CALLS(CALL)
@@ -55,9 +55,9 @@ static bool find_library(void *handle, struct library *lib)
 	return all;
 }
 
-/* ---- the PTX of a link ---- */
+/* ---- find the PTX of a linked image ---- */
 
-/* input type of the agent's own: the linker's options, stored as its first inputs */
+/* input type that only the agent uses: an option of the linker; the options are stored before the other inputs */
 enum { OPTION = -1 };
 
 static bool is_ptx(input *i)
@@ -102,8 +102,10 @@ static int options_for_ptx(input *inputs, const char *options[OPTIONS_MAX])
 	return lto ? n : 0;
 }
 
-/* Link the inputs again, with PTX as output: all inputs except PTX, or with ltoir_alone only those of type LTO-IR,
- * since nvJitLink may refuse others for PTX output. */
+/*
+ * Link the inputs again with PTX as output. PTX inputs are left out. With ltoir_alone, only inputs of type LTO-IR are
+ * linked, since nvJitLink may refuse other types for PTX output.
+ */
 static char *relink_to_ptx(const struct library *lib, input *inputs, bool ltoir_alone)
 {
 	const char *options[OPTIONS_MAX];
@@ -149,7 +151,7 @@ static int Create(int (*next)(linker *l, uint32_t n, const char **options), link
 	int error = next(l, n, options);
 
 	if (!error)
-		cuda_link_end(*l); /* stale linker of the same handle, whose end was not intercepted */
+		cuda_link_end(*l); /* remove an older linker with this handle, whose destruction was not intercepted */
 	for (uint32_t i = 0; !error && i < n; i++)
 		cuda_link_input(*l, OPTION, options[i], strlen(options[i]));
 	return error;
@@ -196,9 +198,9 @@ static int Destroy(int (*next)(linker *l), linker *l)
 
 #define REST(...) , __VA_ARGS__)
 
-/* ---- functions found by dlsym ---- */
+/* ---- functions that the application finds by dlsym() ---- */
 
-/* For each name, the function of the first library found. */
+/* For each function name, the address in the first nvJitLink library that was looked up. */
 static struct {
 #define CALL(function, parameters, arguments) int (*_Atomic function) parameters;
 	CALLS(CALL)
@@ -213,7 +215,7 @@ static struct {
 CALLS(CALL)
 #undef CALL
 
-/* Does the symbol name `function`, plain or versioned as "__nvJitLink..._13_0"? */
+/* Returns true if the symbol is `function`, with or without a version as in "__nvJitLink..._13_0". */
 static bool matches_name(const char *symbol, const char *function)
 {
 	size_t n = strlen(function);
@@ -233,8 +235,10 @@ static void *find(const char *symbol)
 	return NULL;
 }
 
-/* May the agent's function stand in for `real`? False for a second library with the same names: it is not
- * intercepted. */
+/*
+ * Returns true if dlsym() may return the agent's function instead of `real`. Returns false for a second library with
+ * the same function names, which the agent does not intercept.
+ */
 static bool claim_name(const char *symbol, void *real)
 {
 #define CALL(function, parameters, arguments) \
@@ -252,7 +256,7 @@ static bool claim_name(const char *symbol, void *real)
 GPUBPF_DLSYM_USER(nvjitlink, PREFIX, find, cuda_next_init, claim_name);
 GPUBPF_DLSYM_USER(nvjitlink_versions, "__" PREFIX, find, cuda_next_init, claim_name);
 
-/* ---- functions that programs link: the versioned names of each header ---- */
+/* ---- functions that applications are linked with: the versioned names of each header ---- */
 
 #define VERSIONED(function, parameters, arguments, version) \
 	__attribute__((visibility("default"))) int __##nvJitLink##function##_##version parameters; \

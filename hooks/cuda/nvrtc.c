@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVRTC, the toolkit's compiler library. Compilation to machine code (-arch=sm_...), as CuPy and PyTorch request it,
- * yields the PTX too.
+ * Intercepts NVRTC, the CUDA toolkit's compiler library. CuPy and PyTorch compile to machine code (-arch=sm_...). When
+ * the application gets the machine code, the agent stores the PTX too.
  */
 #include "cuda.h"
 #include "hooks/process/dlsym.h"
@@ -45,7 +45,7 @@ static int get_cubin(get *next, program p, char *image)
 	return error;
 }
 
-static get *_Atomic first; /* the function of the first library found */
+static get *_Atomic first; /* nvrtcGetCUBIN() of the first NVRTC library that was looked up */
 
 static int hooked_get_cubin(program p, char *image)
 {
@@ -57,8 +57,10 @@ static void *find(const char *symbol)
 	return strcmp(symbol, NAME) ? NULL : (void *)hooked_get_cubin;
 }
 
-/* May the agent's function stand in for `real`? False for a second library with the same name: it is not
- * intercepted. */
+/*
+ * Returns true if dlsym() may return the agent's function instead of `real`. Returns false for a second library with
+ * the same function name, which the agent does not intercept.
+ */
 static bool claim_name(const char *symbol, void *real)
 {
 	get *none = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: loads a twin's module into the driver, as machine code or as PTX that the driver compiles. Stores the
- * addresses of the application's variables in the twin's words gpubpf_bind_<i>.
- * Before: the session sent the twin.
- * After: the context has a module with the twin, or there is a reason why not.
+ * Does: loads a twin's module into the driver, as machine code or as PTX that the driver compiles. Stores the addresses
+ * of the application's variables in the twin's variables gpubpf_bind_<i>.
+ * Before: the session has sent the twin.
+ * After: the context has a module with the twin, or *why has the reason for the failure.
  * Requires: the context is current.
  */
 #include "twin.h"
@@ -34,7 +34,7 @@ static CUresult store_word(CUmodule module, const char *name, uint64_t value)
 	return error ? error : cuda_copy_to(&cuda_direct, at, &value, sizeof(value));
 }
 
-/* Query the address of the application's variable in the current context. */
+/* Get the device address of the application's variable `name` in the current context. */
 static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr *address)
 {
 	CUmodule module = from->base.handle;
@@ -46,8 +46,10 @@ static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr
 	return error ? error : cuda_direct.module_global(address, &size, module, name);
 }
 
-/* Store the addresses of variables in the twin's words. Line i of the form "//gpubpf-bind NAME" at the head of the
- * twin's text names the variable of word gpubpf_bind_<i>. */
+/*
+ * Store the addresses of the application's variables in the twin's variables. The twin's text begins with lines
+ * "//gpubpf-bind NAME". Line i names the variable whose address is stored in gpubpf_bind_<i>.
+ */
 static int bind_variables(struct cuda_twin_module *m, const char *text, size_t size, struct gpubpf_reason *why)
 {
 	static const char mark[] = "//gpubpf-bind ";
@@ -65,18 +67,20 @@ static int bind_variables(struct cuda_twin_module *m, const char *text, size_t s
 		name[line - from] = 0;
 		error = variable(m->original->module, name, &address);
 		if (error)
-			return cuda_twin_refuse(why, "the application's variable", name, error);
+			return cuda_twin_refuse(why, "no address of the application's variable", name, error);
 		snprintf(word, sizeof(word), "gpubpf_bind_%u", i);
 		error = store_word(m->module, word, address);
 		if (error)
-			return cuda_twin_refuse(why, "the twin's word", word, error);
+			return cuda_twin_refuse(why, "cannot set the twin's variable", word, error);
 		text = line + 1;
 	}
 	return 0;
 }
 
-/* Pin the application's module: it may be unloaded while the twin is built, since launches need not wait for the
- * twin. */
+/*
+ * Prevent the application from unloading its module while the agent reads variables of that module. The application may
+ * unload it at any time, because launches need not wait for the twin.
+ */
 static int pin_module(struct cuda_module *original, struct gpubpf_reason *why)
 {
 	if (cuda_module_pin_handle(original))
@@ -109,10 +113,10 @@ static int get_variable_address(void *arg, const char *name, uint64_t *address)
 	CUresult error = variable(variable_query->of, name, &at);
 
 	*address = at;
-	return error ? cuda_twin_refuse(variable_query->why, "the application's variable", name, error) : 0;
+	return error ? cuda_twin_refuse(variable_query->why, "no address of the application's variable", name, error) : 0;
 }
 
-/* Load machine code. The addresses of variables are written into the code before. */
+/* Load machine code. The addresses of the application's variables are written into the code first. */
 static int load_code(struct cuda_twin_module *m, const void *data, size_t size, struct gpubpf_reason *why)
 {
 	struct variable_query variable_query = { m->original->module, why };
@@ -133,8 +137,10 @@ static int load_code(struct cuda_twin_module *m, const void *data, size_t size, 
 	return error ? cuda_twin_refuse(why, "the driver refused the twin:", "machine code", error) : err;
 }
 
-/* Load machine code that the session compiled from the twin's PTX. False: refused, for example by a driver that is
- * older than the compiler; then the driver compiles the PTX. */
+/*
+ * Load machine code that the session compiled from the twin's PTX. Returns false if the driver refuses the code, for
+ * example because the driver is older than the compiler. Then the driver must compile the PTX.
+ */
 static bool load_assembled(struct cuda_twin_module *m, const void *data, size_t size)
 {
 	void *code = malloc(size);
@@ -171,16 +177,14 @@ int cuda_twin_recompile(struct cuda_twin_module *m, struct gpubpf_reason *why)
 	return cuda_twin_compile(m, m->text, 0, why);
 }
 
-static int load_text(struct cuda_twin_module *m, const void *data, size_t size, struct gpubpf_reason *why)
+static int load_text(struct cuda_twin_module *m, const struct gpubpf_hook_twin_image *image, struct gpubpf_reason *why)
 {
-	size_t code_size;
-	const void *code = cuda_twin_code(data, size, &code_size);
-
-	m->text = strndup(data, size);
+	m->text = strndup(image->data, image->size);
 	if (!m->text)
 		return -ENOMEM;
 	m->compiled_by = GPUBPF_BY_ASSEMBLER;
-	if (code && load_assembled(m, code, code_size) && !bind_to_module(m, m->text, strlen(m->text), why))
+	if (image->code && load_assembled(m, image->code, image->code_size) &&
+	    !bind_to_module(m, m->text, strlen(m->text), why))
 		return 0;
 	return cuda_twin_recompile(m, why);
 }
@@ -191,14 +195,13 @@ static void find_symbols(struct cuda_twin_module *m, const void *twin, size_t si
 		m->symbol_mask |= (uint32_t)cuda_twin_names(twin, size, cuda_twin_symbols[i]) << i;
 }
 
-int cuda_twin_load_module(struct cuda_twin_module *m, enum gpubpf_image_kind kind, const void *data, size_t size,
-			  struct gpubpf_reason *why)
+int cuda_twin_load_module(struct cuda_twin_module *m, const struct gpubpf_hook_twin_image *image, struct gpubpf_reason *why)
 {
-	find_symbols(m, data, kind == GPUBPF_IMAGE_PTX ? strnlen(data, size) : size);
-	if (kind == GPUBPF_IMAGE_PTX)
-		return load_text(m, data, size, why);
-	if (kind == GPUBPF_IMAGE_CUBIN)
-		return load_code(m, data, size, why);
+	find_symbols(m, image->data, image->size);
+	if (image->kind == GPUBPF_IMAGE_PTX)
+		return load_text(m, image, why);
+	if (image->kind == GPUBPF_IMAGE_CUBIN)
+		return load_code(m, image->data, image->size, why);
 	snprintf(why->text, sizeof(why->text), "the session sent a twin that is neither PTX nor a cubin");
 	return -EINVAL;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds a twin's kernel in its module, initializes its words, and compiles its PTX again if that lets more blocks
- * run at once. Holds the records of twins.
+ * Does: finds a twin's kernel in the twin's module and initializes the module's variables. Recompiles the PTX with a
+ * register limit if more blocks then run at once. Holds the records of twins.
  * Before: the module is loaded.
- * After: launches can use the kernel.
- * Requires: the launch path holds the kernel's lock and uses the device.
+ * After: launches can use the twin.
+ * Requires: the caller holds the kernel's lock and uses the device.
  */
 #include "twin.h"
 
@@ -24,7 +24,7 @@
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
 
-/* Query the address of one of the twin's words; *at 0: the twin does not define it. */
+/* Get the device address of one of the twin's variables. If the twin does not define it, *at is 0. */
 static CUresult find_word(const struct cuda_twin_module *m, enum symbol word, CUdeviceptr *at)
 {
 	CUresult error = CUDA_ERROR_NOT_FOUND;
@@ -50,10 +50,13 @@ static CUresult store_if_defined(const struct cuda_twin_module *m, enum symbol w
 	return error ? error : store_at(at, value);
 }
 
-/* Find the twin's words and initialize them. */
+/* Find the twin's variables and initialize them. */
 static CUresult store_words(struct cuda_twin_module *m, struct cuda_twin_handle *t, uint64_t kernel)
 {
-	/* initial value: graph launches write no words, so probes in graphs read at least this process */
+	/*
+	 * Graph launches write no variables, so probes in graphs read this initial value: the id of this process and
+	 * thread.
+	 */
 	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid();
 	CUresult error = find_word(m, LAUNCH, &t->launch);
 
@@ -71,8 +74,10 @@ static CUresult store_words(struct cuda_twin_module *m, struct cuda_twin_handle 
 	return error ? error : store_at(t->pid, pid);
 }
 
-/* Find the twin's static shared memory and the limit of dynamic shared memory. Twins that count a block's lanes have
- * more static memory than the original, so a launch can add less. */
+/*
+ * Find the size of the twin's static shared memory and the limit of its dynamic shared memory. A twin that counts the
+ * lanes of a block has more static shared memory than the original, so less is left for dynamic shared memory.
+ */
 static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 {
 	int all = 0; /* 0: the driver does not know the attribute */
@@ -84,7 +89,7 @@ static void find_shared(struct cuda_twin_handle *t, CUdevice device)
 		t->max_added_shared = all - t->shared;
 }
 
-/* A function's attribute; INT_MAX: unknown. */
+/* Returns an attribute of a function; INT_MAX: unknown. */
 static int attribute(int which, CUfunction f)
 {
 	int value = 0;
@@ -92,7 +97,7 @@ static int attribute(int which, CUfunction f)
 	return cuda_next.cuFuncGetAttribute(&value, which, f) ? INT_MAX : value;
 }
 
-/* The original's attribute; 0: unknown, or the application has unloaded the original. */
+/* Returns an attribute of the original; 0: unknown, or the application has unloaded the original. */
 static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 {
 	CUfunction original = cuda_function_in_context(t->original, t->context);
@@ -101,13 +106,16 @@ static int attribute_of_original(int which, const struct cuda_twin_handle *t)
 	return value == INT_MAX ? 0 : value;
 }
 
-/* The device allocates registers in units of 8 per thread. */
+/* Round up to the device's allocation unit, 8 registers per thread. */
 static int round_registers(int registers)
 {
 	return registers > INT_MAX - 7 ? registers : (registers + 7) & ~7;
 }
 
-/* Does the flat variant use no more registers and memory than the twin? Then it fits wherever the twin fits. */
+/*
+ * Returns true if the flat variant uses no more registers and memory than the twin. Then it fits wherever the twin
+ * fits.
+ */
 static bool is_as_small(CUfunction flat, CUfunction f)
 {
 	return round_registers(attribute(FUNC_REGISTERS, flat)) <= round_registers(attribute(FUNC_REGISTERS, f)) &&
@@ -126,7 +134,7 @@ static void find_flat(struct cuda_twin_module *m, struct cuda_twin_handle *t, co
 		t->flat = NULL;
 }
 
-/* Find the twin's function and flat variant in the module. The caller has made the module's context current. */
+/* Find the twin's kernel and its flat variant in the module. The caller has made the module's context current. */
 static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
 	CUresult error = cuda_direct.module_function(&t->f, m->module, what->name);
@@ -152,14 +160,21 @@ static CUresult find_kernel(struct cuda_twin_module *m, struct cuda_twin_handle 
 	return error;
 }
 
-/* ---- recompiling: with more registers than the original, fewer blocks of a twin run per multiprocessor, which hides
- * less memory latency ---- */
+/*
+ * ---- recompiling: if a twin needs more registers than the original, fewer of its blocks run per multiprocessor, and
+ * fewer blocks hide less memory latency ----
+ */
 
 enum {
-	BLOCK_THREADS = 256,            /* assumed threads per block: no launch shape is known yet */
-	MAX_COMPILE_NS = 500 * 1000000, /* recompile only twins that compiled in less time (ns) */
-	MAX_TEXT_SIZE = 160 << 10,      /* bytes of PTX, if the time is unknown: ptxas 13.0 takes 0.1 s for 50 KiB */
-	MAX_EXTRA_LOCAL_BYTES = 8,      /* per lane; acceptable in exchange for a quarter more blocks */
+	BLOCK_THREADS = 256,            /* assumed threads per block, since no launch has happened yet */
+	MAX_COMPILE_NS = 500 * 1000000, /* recompile only a twin whose first compilation took less time (ns) */
+	/*
+	 * recompile only up to this size (bytes of PTX) if the compile time is unknown; ptxas 13.0 takes 0.1 s for 50
+	 * KiB
+	 */
+	MAX_TEXT_SIZE = 160 << 10,
+	/* additional local memory per lane that is acceptable for a quarter more blocks */
+	MAX_EXTRA_LOCAL_BYTES = 8,
 };
 
 static int blocks_held(CUfunction f)
@@ -169,8 +184,10 @@ static int blocks_held(CUfunction f)
 	return f && cuda_next.cuOccupancy && !cuda_next.cuOccupancy(&n, f, BLOCK_THREADS, 0) ? n : 0;
 }
 
-/* Is the recompiled twin better than one with `now` blocks per multiprocessor and `bytes` of local memory per lane?
- * That of a recursive kernel may not use more local memory. */
+/*
+ * Returns true if the recompiled twin is better than the previous one, which had `now` blocks per multiprocessor and
+ * `bytes` of local memory per lane. The twin of a recursive kernel may not use more local memory.
+ */
 static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what, int now, int bytes)
 {
 	int n = blocks_held(t->f);
@@ -180,8 +197,10 @@ static bool holds_more(const struct cuda_twin_handle *t, const struct gpubpf_hoo
 	return n > now && attribute(FUNC_LOCAL, t->f) <= bytes;
 }
 
-/* If more blocks of the original than of the twin fit, recompile the PTX with a register limit that allows one more
- * block. Use the result if it is better (holds_more()). */
+/*
+ * If more blocks of the original than of the twin fit on a multiprocessor, recompile the PTX with a register limit that
+ * allows one more block. Use the result if it is better (holds_more()).
+ */
 static CUresult recompile_for_blocks(struct cuda_twin_module *m, struct cuda_twin_handle *t,
 				     const struct gpubpf_hook_twin *what)
 {
@@ -210,8 +229,10 @@ static bool is_compile_cheap(const struct cuda_twin_module *m, uint64_t ns)
 	return m->compiled_by == GPUBPF_BY_RUNTIME ? m->load_ns + ns < MAX_COMPILE_NS : strlen(m->text) <= MAX_TEXT_SIZE;
 }
 
-/* Prepare the twin's kernel for launches. The caller has made the module's context current and holds the kernel's lock.
- * 0, or -errno with the reason. */
+/*
+ * Prepare the twin's kernel for launches. The caller has made the module's context current and holds the kernel's lock.
+ * Returns 0, or a negative errno value with the reason in *why.
+ */
 static int bind_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what,
 		       struct gpubpf_reason *why)
 {
@@ -233,8 +254,10 @@ static int bind_kernel(struct cuda_twin_module *m, struct cuda_twin_handle *t, c
 	return error ? cuda_twin_refuse(why, "the twin", what->name, error) : 0;
 }
 
-/* Does the twin need no larger stack frames than the original? Only checked for recursive kernels, which may use up the
- * stack limit that the application set. For other kernels the driver computes the stack size. */
+/*
+ * Returns true if the twin needs no larger stack frame than the original. Only recursive kernels are checked, since
+ * they may use up the stack limit that the application set. For other kernels the driver computes the stack size.
+ */
 static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
@@ -243,6 +266,24 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 		cuda_next.cuFuncGetAttribute(&frame[1], FUNC_LOCAL, t->f);
 	}
 	return frame[1] <= frame[0];
+}
+
+/*
+ * Query the settings of an older function, which the application may have made before the attach. The table lists
+ * attributes that can be set, and their defaults (CUDA driver API, CUfunction_attribute).
+ */
+static void learn_attributes(const struct cuda_twin_handle *t)
+{
+	static const int attributes[][2] = { { 9, -1 }, { 11, 0 }, { 12, 0 }, { 13, 0 }, { 14, 0 }, { 15, 0 } };
+	struct cuda_function *settings = cuda_function_settings(t->original);
+	CUfunction f = t->original->module->is_older ? cuda_function_in_context(t->original, t->context) : NULL;
+
+	for (size_t i = 0; f && cuda_next.cuFuncGetAttribute && i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		int value = attributes[i][1], unset = CUDA_UNSET;
+
+		if (!cuda_next.cuFuncGetAttribute(&value, attributes[i][0], f) && value != attributes[i][1])
+			atomic_compare_exchange_strong(&settings->attribute[attributes[i][0]], &unset, value);
+	}
 }
 
 int cuda_twin_create(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
@@ -264,8 +305,8 @@ int cuda_twin_create(void *module, const struct gpubpf_hook_twin *what, void *ad
 	err = error ? cuda_twin_refuse(why, "the twin", what->name, error) : bind_kernel(m, t, what, why);
 	if (!err && (what->flags & GPUBPF_TWIN_RECURSES) && !frame_fits(t, frame)) {
 		snprintf(why->text, sizeof(why->text),
-			 "it calls a function that calls itself, and its twin needs %d bytes of stack per thread "
-			 "instead of %d, which may exceed the program's stack limit",
+			 "it calls a recursive function, and its twin needs %d bytes of stack per thread instead of "
+			 "%d, which may exceed the stack limit that the application set",
 			 frame[1], frame[0]);
 		err = -EOPNOTSUPP;
 	}
@@ -275,6 +316,7 @@ int cuda_twin_create(void *module, const struct gpubpf_hook_twin *what, void *ad
 		free(t);
 		return err;
 	}
+	learn_attributes(t);
 	t->base.handle = t->f;
 	gpubpf_handles_add(&twins, &t->base);
 	*twin = t;
@@ -297,7 +339,12 @@ void cuda_twins_end(CUcontext context)
 	gpubpf_handles_each(&twins, end_of_context, context);
 }
 
-/* Release the twin. Its record stays, since look-ups take no lock. */
+void cuda_twins_forget(void)
+{
+	gpubpf_handles_clear(&twins);
+}
+
+/* Release the twin. Its record stays allocated, since look-ups take no lock. */
 void cuda_twin_put(void *twin)
 {
 	struct cuda_twin_handle *t = twin;

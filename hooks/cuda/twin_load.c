@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA operations of the launch path: images of functions, and loading and unloading twins. */
+/* Implements the launch path's operations for CUDA: get the images of functions, load and unload twins. */
 #include "twin.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/* The device's compute capability: 90 for "sm_90". */
+/* Returns the device's compute capability: 90 for "sm_90". */
 static uint32_t capability(const struct gpubpf_hook_device *of)
 {
 	int major = 0, minor = 0, mode;
@@ -26,13 +27,17 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	struct cuda_function *f = adapter_program;
 	bool code = image->unloadable >> GPUBPF_IMAGE_PTX & 1;
 
-	image->kind = GPUBPF_IMAGE_FATBIN; /* it may also be ELF or PTX: the session detects that */
+	image->kind = GPUBPF_IMAGE_FATBIN; /* the image may also be ELF or PTX; the session detects that */
 	image->from = f->module->from;
-	/* the identity covers the parts of the container that this device uses: image, form, compute capability */
+	/*
+	 * The session receives only the parts of a fat binary that this device can use. So the identity consists of the
+	 * image's number, its form (PTX or code), and the compute capability.
+	 */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
 	image->is_cached = gpubpf_image_is_cached(image->identity);
 	if (!image->is_cached)
-		image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
+		image->data = cuda_module_image(f->module, gpubpf_hook_kernel_name(f->kernel), code, capability(device),
+						&image->size, &image->reason);
 	return 0;
 }
 
@@ -57,8 +62,23 @@ static void twin_unload(void *module)
 	free(m);
 }
 
-static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
+/* Refuse the twin if the image of an older module, which was found by a kernel's name, is another one. */
+static int check_older(const struct cuda_twin_module *m, struct gpubpf_reason *why)
+{
+	const struct cuda_function *f = m->original;
+
+	if (!f->module->is_older ||
+	    cuda_module_matches(f->module, cuda_function_in_context(f, m->context), gpubpf_hook_kernel_name(f->kernel)))
+		return 0;
+	snprintf(why->text, sizeof(why->text),
+		 "its module was loaded before the attach, and its code differs from the kernel of that name in %.80s; start "
+		 "the program with gpubpf run",
+		 f->module->from);
+	return -EOPNOTSUPP;
+}
+
+static int twin_load(struct gpubpf_hook_device *device, void *adapter_program,
+		     const struct gpubpf_hook_twin_image *image, void **module, struct gpubpf_reason *why)
 {
 	struct cuda_twin_module *m = calloc(1, sizeof(*m));
 	CUresult error;
@@ -75,7 +95,9 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		return cuda_twin_refuse(why, "the context", "", error);
 	}
 	m->load_ns = gpubpf_now_ns();
-	err = cuda_twin_load_module(m, kind, data, size, why);
+	err = check_older(m, why);
+	if (!err)
+		err = cuda_twin_load_module(m, image, why);
 	m->load_ns = gpubpf_now_ns() - m->load_ns;
 	cuda_leave(&cuda_direct, &mode);
 	if (err < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Older launch calls, which twins do not support: the agent counts each launch and reports why it is unprobed. */
+/* Old launch calls that twins do not support. The agent counts each launch and reports why it is unprobed. */
 #include "cuda.h"
 
 #include <stdlib.h>
@@ -42,7 +42,10 @@ static void count_launch(const struct cuda_launch *k, const char *reason)
 	cuda_function_leave(f);
 }
 
-/* Count a launch by a call that has only the grid's size. An earlier call has set the block size. */
+/*
+ * Count a launch by a call that passes only the grid's size. The block size was set by an earlier call, which the agent
+ * does not record.
+ */
 static CUresult count_launched(CUresult error, CUfunction f, unsigned width, unsigned height)
 {
 	if (!error)

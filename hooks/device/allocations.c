@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's allocations, as adapters report them. They are stored in tables in the arenas of devices whose
- * programs use them (maps/layout.h). Each change is copied to the device at once, so that no kernel finds freed memory
- * in the table. One lock protects all variables of this file.
+ * The application's memory allocations, as adapters report them. If BPF programs look up allocations, the arena of
+ * their device contains a table of allocations (maps/layout.h). Each change is copied to the devices at once, so that
+ * GPU kernels do not find freed memory in the table. One lock protects all variables of this file.
  */
 #include "device.h"
 #include "hooks/process/process.h"
@@ -18,20 +18,21 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *context; /* owner: a context or a device record, whose end removes the allocation */
-	bool everywhere;     /* all devices of the process can access it, not only its owner's */
+	const void *context; /* owner: a context or a device record; when it is destroyed, the allocation is removed */
+	bool everywhere;     /* all devices of the process can access the allocation, not only the owner's */
 	struct gpubpf_allocation row;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known known[GPUBPF_ALLOCATION_MAX_ROWS]; /* sorted by base address */
-/* sources of copies to devices that may still be in progress */
+/* Sources of copies to devices. They are static because a copy may still be in progress after the call returns. */
 static struct gpubpf_allocation row_buffer[GPUBPF_ALLOCATION_MAX_ROWS], numbered_buffer[GPUBPF_ALLOCATION_MAX_ROWS];
-static uint64_t granules[GPUBPF_GRANULES]; /* granule table (maps/layout.h), as it is sent to the device next */
+/* contents of the granule table (maps/layout.h) for the next copy to a device */
+static uint64_t granules[GPUBPF_GRANULES];
 static uint32_t nknown;
 static atomic_uint allocation_count;
 static uint64_t nmissing;
-static struct gpubpf_hook_device *devices_with_table; /* devices that have a table */
+static struct gpubpf_hook_device *devices_with_table; /* list of devices that have an allocation table */
 
 static uint64_t table_offset(const struct gpubpf_hook_device *d, uint64_t offset)
 {
@@ -46,8 +47,10 @@ static int copy_to_device(struct gpubpf_hook_device *d, uint64_t offset, const v
 	return 0;
 }
 
-/* Can the device access the allocation? Devices on host memory can access each other's allocations and share one
- * table. */
+/*
+ * Returns true if the device can access the allocation. Devices that use host memory can access each other's
+ * allocations and share one table.
+ */
 static bool can_access(const struct gpubpf_hook_device *d, const struct known *k)
 {
 	if (k->everywhere || k->context == d->how.context || k->context == d)
@@ -58,7 +61,7 @@ static bool can_access(const struct gpubpf_hook_device *d, const struct known *k
 	return false;
 }
 
-/* The allocation as a table row in the form that device code reads: its size word also contains the version. */
+/* Returns the table row of an allocation. In a table row, the size word also contains the table's version. */
 static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
 {
 	struct gpubpf_allocation row = k->row;
@@ -80,7 +83,7 @@ static uint64_t collect_rows(const struct gpubpf_hook_device *d, uint64_t versio
 	return n;
 }
 
-/* Make the rows written before valid: the version selects them. Several devices on host memory share one table. */
+/* Store the new version in the table. The version selects one of two sets of rows, so this makes the new rows valid. */
 static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 {
 	uint64_t offset = table_offset(d, GPUBPF_ALLOCATION_VERSION);
@@ -94,7 +97,7 @@ static int publish_version(struct gpubpf_hook_device *d, uint64_t version)
 	return 0;
 }
 
-/* Enter the granules that the allocation covers completely. */
+/* Enter the allocation's number in the granule table, for all granules that lie completely in the allocation. */
 static void enter_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
@@ -105,7 +108,7 @@ static void enter_granules(const struct gpubpf_allocation *row)
 		granules[n % GPUBPF_GRANULES] = GPUBPF_GRANULE_OWNER(n) << 32 | row->number;
 }
 
-/* Copy the changed range of the granule table. */
+/* Compute the granule table and copy its changed range to the device. */
 static int update_granules(struct gpubpf_hook_device *d)
 {
 	uint32_t first = 0, end = GPUBPF_GRANULES;
@@ -125,8 +128,10 @@ static int update_granules(struct gpubpf_hook_device *d)
 	return copy_to_device(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
 }
 
-/* Copy the layout of map `row` to *l. l->max_entries is 0 if the map is not indexed by allocation number, or is not
- * in the filled part of the arena. False: there is no such row. */
+/*
+ * Copy the layout of the map in row `row` to *l. If the map is not indexed by allocation number, or is not in the
+ * filled part of the arena, l->max_entries is 0. Returns false if there is no such row.
+ */
 static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
@@ -143,8 +148,10 @@ static bool find_numbered_map(const struct gpubpf_hook_device *d, uint32_t row, 
 	return true;
 }
 
-/* Add missing allocations to the maps that are indexed by allocation number. Returns how many were missing, or -errno.
- * count: only return the number. When an allocation is cut or freed later, its entries stay unchanged. */
+/*
+ * Add missing allocations to the maps that are indexed by allocation number. Returns the number of missing entries, or
+ * a negative errno value. count: only count them. If an allocation is cut or freed later, its entries stay unchanged.
+ */
 static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 {
 	struct gpubpf_map_layout l;
@@ -162,15 +169,17 @@ static int update_numbered_maps(struct gpubpf_hook_device *d, bool count)
 			n++;
 			if (count || !__atomic_compare_exchange_n(&at->size, &none, known[i].row.size, false,
 								  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-				continue; /* counting only, or another process has stored the entry */
+				continue; /* only counting, or another process has already stored the entry */
 			*at = numbered_buffer[i] = known[i].row;
 			err = d->shared ? 0 : copy_to_device(d, offset, &numbered_buffer[i], sizeof(*at));
 		}
 	return err ? err : n;
 }
 
-/* Write the rows to the set (of two) that the present version does not select, so that no kernel reads it yet; then
- * publish it. */
+/*
+ * The table has two sets of rows, and its version selects one of them. Write the rows to the other set, which no GPU
+ * kernel reads, and then publish the new version.
+ */
 static int update_table(struct gpubpf_hook_device *d)
 {
 	const uint64_t *has = (uint64_t *)((char *)d->host + table_offset(d, GPUBPF_ALLOCATION_VERSION));
@@ -192,7 +201,7 @@ static int update_table(struct gpubpf_hook_device *d)
 	return err ? err : publish_version(d, version);
 }
 
-/* Does the device share its table with an earlier device in the list? */
+/* Returns true if an earlier device in the list uses the same table. */
 static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 {
 	for (const struct gpubpf_hook_device *other = devices_with_table; d->shared && other != d; other = other->next_table)
@@ -201,7 +210,7 @@ static bool shares_earlier_table(const struct gpubpf_hook_device *d)
 	return false;
 }
 
-/* Does a kernel run on the device, for which an update would wait? */
+/* Returns true if a GPU kernel runs on the device, so that an update of the table would have to wait. */
 static bool is_busy(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -209,8 +218,10 @@ static bool is_busy(const struct gpubpf_hook_device *d)
 	return !d->shared && ops->quiet && !ops->quiet(d->device);
 }
 
-/* Update the tables of all devices. may_wait: wait for running kernels, as the runtime does when it frees memory; else
- * skip a device with a running kernel until the next change. False: a device was skipped. */
+/*
+ * Update the tables of all devices. may_wait: wait for running GPU kernels, as the runtime does when it frees memory.
+ * Otherwise a device with a running GPU kernel is skipped until the next change. Returns false if a device was skipped.
+ */
 static bool update_all(bool may_wait)
 {
 	bool all = true;
@@ -220,7 +231,8 @@ static bool update_all(bool may_wait)
 			all = false;
 			d = &(*d)->next_table;
 		} else if (!shares_earlier_table(*d) && update_table(*d) < 0) {
-			*d = (*d)->next_table; /* the copy failed, so its context is broken: remove it from the list */
+			/* The copy failed, so the device's context is broken: remove the device from the list. */
+			*d = (*d)->next_table;
 		} else {
 			d = &(*d)->next_table;
 		}
@@ -228,7 +240,7 @@ static bool update_all(bool may_wait)
 	return all;
 }
 
-/* Index in known[] of the first allocation with a base of at least `base`. */
+/* Returns the index in known[] of the first allocation whose base address is at least `base`. */
 static uint32_t index_of(uint64_t base)
 {
 	uint32_t from = 0, to = nknown;
@@ -249,7 +261,10 @@ static bool is_same(uint32_t i, const struct known *k)
 	return i < nknown && known[i].row.base == k->row.base && known[i].context == k->context;
 }
 
-/* Add the allocation to known[], or replace it there. False: known[] is full. */
+/*
+ * Add the allocation to known[], or replace the allocation with the same base and context. Returns false if known[] is
+ * full.
+ */
 static bool insert(const struct known *k)
 {
 	uint32_t i = index_of(k->row.base);
@@ -288,8 +303,9 @@ uint32_t gpubpf_allocation_stack(void)
 
 static void report_delayed(void)
 {
-	gpubpf_log_once("memory was allocated while a kernel ran, and this device cannot be updated meanwhile; "
-			"probes find it after the next allocation without a running kernel, or after the next free");
+	gpubpf_log_once("memory was allocated while a kernel ran, when the allocation table of this device cannot be "
+			"updated; probes do not find this memory until the application allocates while no kernel runs, "
+			"or frees memory");
 }
 
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
@@ -308,8 +324,7 @@ void gpubpf_allocation_add(const void *context, bool everywhere, const struct gp
 	if (delayed)
 		report_delayed();
 	if (full)
-		gpubpf_log_once("the program has more than %d allocations at a time; probes do not find the newest "
-				"ones",
+		gpubpf_log_once("the application has more than %d allocations at a time; probes do not find the newest",
 				GPUBPF_ALLOCATION_MAX_ROWS);
 }
 
@@ -327,7 +342,7 @@ void gpubpf_allocation_remove(uint64_t base)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Remove [base, end) from row i; the parts before and after the range stay as rows. */
+/* Remove the range [base, end) from row i. The parts of the allocation before and after the range become rows. */
 static void cut_row(uint32_t i, uint64_t base, uint64_t end)
 {
 	struct known before = known[i], behind = known[i];
@@ -380,9 +395,11 @@ static uint64_t *owner_at(const struct gpubpf_hook_device *d, uint64_t tables_at
 	return (uint64_t *)((char *)d->host + tables_at + i * GPUBPF_ALLOCATION_TABLE);
 }
 
-/* Claim an allocation table of the arena: the one that this process already has, a free one, or one of a dead process.
- * Returns its arena offset; 0: none is left. Because of the lock, all devices of the process on host memory find the
- * same table: device code stops at the first table of its process. */
+/*
+ * Claim an allocation table of the arena: the table that this process already has, a free table, or a table of a
+ * process that has ended. Returns the table's arena offset; 0: no table is left. Device code uses the first table of
+ * its process. The lock ensures that all devices of the process on host memory share one table.
+ */
 static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
@@ -403,7 +420,10 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 	return 0;
 }
 
-/* For a device with its own memory: copy to it where the tables are, and that this process owns this one. */
+/*
+ * For a device with its own memory: copy to the device the offset of the tables, and the process id that marks this
+ * table as owned.
+ */
 static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t self = getpid(), granules_at = hdr->granules;
@@ -415,14 +435,15 @@ static int publish_table(struct gpubpf_hook_device *d, const struct gpubpf_arena
 	    GPUBPF_GRANULE_TABLE > d->size - granules_at)
 		return -EINVAL;
 	d->granules_at = granules_at;
-	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, as on the device */
+	/* all zeros, like the granule table on the device */
+	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules));
 	err = copy_to_device(d, table_offset(d, 0), &self, sizeof(self));
 	if (!err)
 		err = copy_to_device(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
 	return err ? err : copy_to_device(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
-/* Update a device that has a table already but may have new maps indexed by allocation number. */
+/* Update a device that already has a table, because maps indexed by allocation number may have been added. */
 static void update_maps(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_hook_device *at;
@@ -467,11 +488,11 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	lacks_granules = d->granules_at && !d->granules;
 	pthread_mutex_unlock(&lock);
 	if (lacks_granules)
-		gpubpf_log_once("out of memory for the table that finds an allocation directly; probes work, but "
-				"they search for each, which takes longer");
+		gpubpf_log_once("out of memory for the table that finds an allocation by its address; probes work, but "
+				"each look-up searches all allocations, which takes longer");
 	if (!offset && hdr->allocation_tables)
-		gpubpf_log_once("no allocation table is left for process %d: %d processes use one each; its probes "
-				"find no allocations",
+		gpubpf_log_once("no allocation table is left for process %d: the session has %d, one per process; "
+				"probes in this process find no allocations",
 				getpid(), GPUBPF_ALLOCATION_TABLES);
 }
 

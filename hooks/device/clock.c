@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock of helpers 5 and 502. The arena's header has the factors that convert cycles to nanoseconds of
- * CLOCK_MONOTONIC. The agent derives the rate from two readings of both clocks. It takes the first when it joins the
- * session. The second follows when the first twin is ready, so the compile time serves as a long baseline.
+ * The clock of helpers 5 and 502. The arena's header has the factors that convert the device's clock cycles to
+ * nanoseconds of CLOCK_MONOTONIC. To find the rate, the agent reads both clocks twice. The first reading is taken when
+ * the agent joins the session, and the second when the first twin is ready. So the compile time serves as a long
+ * baseline.
  *
- * A clock that counts nanoseconds, such as NVIDIA's, is used with rate 1: each reading is uncertain by the
- * microseconds that the reading kernel runs, so a measured rate would be worse. The two clocks still drift apart. When
- * maps are copied while the device is idle, the agent compares both clocks again, at most once a second. It subtracts
- * the difference from one word of the header, so no reader sees half of an update.
+ * A clock that counts nanoseconds, such as NVIDIA's, is used with rate 1. A measured rate would be worse, because a GPU
+ * kernel reads the clock, and each reading is uncertain by the microseconds that this kernel runs. The two clocks still
+ * drift apart. Therefore the agent compares both clocks again when maps are copied while the device is idle, at most
+ * once a second. It subtracts the difference from one word of the header, so no reader sees half of an update.
  */
 #include "device.h"
 
@@ -18,10 +19,10 @@
 #include "core/wire/unix_time.h"
 #include "maps/layout.h"
 
-#define BASELINE_NS 10000000ull /* minimum time between the two readings: an error of 50 ns is then 5 ppm */
+#define BASELINE_NS 10000000ull /* minimum time between the two readings; an error of 50 ns is then 5 ppm */
 #define READINGS 8
 #define RECALIBRATE_NS 1000000000ull
-#define UNIX_ERROR_NS 10000ull /* smaller changes of CLOCK_REALTIME minus CLOCK_MONOTONIC are ignored */
+#define UNIX_ERROR_NS 10000ull /* changes of (CLOCK_REALTIME - CLOCK_MONOTONIC) below this are ignored */
 
 struct reading {
 	uint64_t cycles, ns, error_ns;
@@ -62,8 +63,10 @@ static int read_once(struct gpubpf_hook_device *d, struct reading *r)
 	return 0;
 }
 
-/* Read the device clock a few times, each between two readings of the host's. *best: the one with the closest host
- * readings. */
+/*
+ * Read the device clock READINGS times, each time between two readings of the host clock. *best receives the reading
+ * with the shortest time between the host readings.
+ */
 static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
 {
 	best->error_ns = UINT64_MAX;
@@ -108,7 +111,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	struct reading from = tsc_start, to;
 
 	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) || __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
-		return; /* the device has no clock, or another process of the session has calibrated it */
+		return; /* the device has no clock, or a process of the session has already calibrated it */
 	if (counts_ns)
 		from = (struct reading){ 0 };
 	else if (source && read_clock(source, &from) < 0)
@@ -130,7 +133,7 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* How far the device's clock, converted by the header, is ahead of the host's. */
+/* Returns how many ns the device's clock, converted with the header's factors, is ahead of the host's clock. */
 static int64_t clock_lead_ns(const struct gpubpf_arena_hdr *hdr, const struct reading *now)
 {
 	__int128 cycles = (int64_t)(now->cycles - hdr->clock_cycles);
@@ -138,7 +141,10 @@ static int64_t clock_lead_ns(const struct gpubpf_arena_hdr *hdr, const struct re
 	return (int64_t)(hdr->clock_ns - now->ns) + (int64_t)(cycles * (__int128)hdr->clock_mult >> 32);
 }
 
-/* Add `by` ns to the header's clock_ns and nothing else: a device reads either the old or the new value. */
+/*
+ * Subtract `by` ns from the header's clock_ns. Only this word changes, so a device reads either the old or the new
+ * value.
+ */
 static void shift_clock(struct gpubpf_hook_device *d, int64_t by)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -150,7 +156,7 @@ static void shift_clock(struct gpubpf_hook_device *d, int64_t by)
 		gpubpf_arena_wait(ops, d->device);
 }
 
-/* Update the header's offset from CLOCK_MONOTONIC to wall-clock time, which the user may set. */
+/* Update the header's offset from CLOCK_MONOTONIC to wall-clock time, because the user may have set the wall clock. */
 static void update_unix_offset(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -183,7 +189,8 @@ void gpubpf_clock_recalibrate(struct gpubpf_hook_device *d)
 	by = clock_lead_ns(hdr, &now);
 	size = by < 0 ? -(uint64_t)by : (uint64_t)by;
 	if (size + now.error_ns > hdr->clock_error_ns)
-		hdr->clock_error_ns = size + now.error_ns; /* the error of timestamps since the last comparison */
+		/* largest error that timestamps had since the last comparison */
+		hdr->clock_error_ns = size + now.error_ns;
 	if (size > now.error_ns)
 		shift_clock(d, by);
 }

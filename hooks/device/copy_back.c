@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: copies the maps of devices with their own memory back to the session's mirrors. This happens when the tool
- * requests it, when the application has waited for a device, and when a device ends.
- * Before: twins ran on a ready device since the last copy.
- * After: the mirror has the results of all twins that ended before the copy; the tool knows of the copy.
- * Requires: the lock order of agent.h. The list's lock keeps devices from ending meanwhile.
+ * requests it, after the application has waited for a device, and when a device is destroyed.
+ * Before: twins have run on a ready device since the last copy.
+ * After: the mirror has the results of all twins that ended before the copy, and the tool knows of the copy.
+ * Requires: the lock order of agent.h. The list's lock prevents the destruction of devices during the copy.
  */
 #include "devices.h"
 
@@ -13,14 +13,16 @@
 #include "core/wire/checks.h"
 
 #define PULL_TIME_DIVISOR 20 /* copies that the tool did not request take at most 1/20 of the time */
-#define REQUESTED_PULL_MS 300 /* how long a requested copy waits for running kernels */
-#define MAX_DRAINS 4   /* per copy: kernels may fill rings as fast as they are drained */
-#define LAST_RECORDS_NS 5000000000ull /* how long the final copy waits for the tool to make room in the mirror */
-#define SETTLE_MS 2000 /* how long to wait for kernels when their context or the process ends */
+#define REQUESTED_PULL_MS 300 /* how long a copy that the tool requested waits for running kernels */
+#define MAX_DRAINS 4   /* per copy, since GPU kernels may fill ring buffers as fast as the agent drains them */
+#define LAST_RECORDS_NS 5000000000ull /* how long the final copy waits for the tool to empty a full mirror */
+#define SETTLE_MS 2000 /* how long a copy waits for kernels when their context is destroyed or the process exits */
 
-/* Call before a copy: launches from here on mark the device dirty again. False: a twin runs, so do not copy. A device
- * with `settle` is copied even then. A launch increments `running` before it reads `dirty`; this function writes
- * `dirty` before it reads `running`. So one of the two sees the other. */
+/*
+ * Call before a copy: later launches mark the device dirty again. Returns false if a twin runs, so that the copy must
+ * not happen; devices with the operation `settle` are copied even then. A launch increments `running` before it reads
+ * `dirty`, and this function writes `dirty` before it reads `running`. So one of the two sees the other.
+ */
 static bool clear_dirty(struct gpubpf_hook_device *d, uint32_t wait_ms)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -33,7 +35,10 @@ static bool clear_dirty(struct gpubpf_hook_device *d, uint32_t wait_ms)
 	return !busy || ops->settle;
 }
 
-/* Copy the device's maps back, then drain its rings. *left: bytes of ring records still on the device. */
+/*
+ * Copy the device's maps back, then drain its ring buffers. *left receives the bytes of records that are still on the
+ * device.
+ */
 static int copy_back(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, wait_ms);
@@ -46,8 +51,10 @@ static int copy_back(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *l
 	return err ? err : n < 0 ? n : 0;
 }
 
-/* Wait up to wait_ms for kernels, then copy back. The lock keeps the device open meanwhile. The next automatic copy is
- * due after PULL_TIME_DIVISOR times the duration of this one. False: a kernel runs, or the copy failed. */
+/*
+ * Wait up to wait_ms for GPU kernels, then copy back. The lock keeps the device open meanwhile. The next automatic copy
+ * is due after PULL_TIME_DIVISOR times the duration of this copy. Returns false if a kernel runs or the copy failed.
+ */
 static bool pull(struct gpubpf_hook_device *d, uint32_t wait_ms, uint64_t *left)
 {
 	uint64_t from = gpubpf_now_ns(), to;
@@ -84,7 +91,7 @@ static void send_pulled(uint32_t number, uint32_t asked)
 	gpubpf_writer_finish(&w);
 }
 
-/* Copy only external maps (external_maps.c): the host can read them while kernels run. */
+/* Copy only external maps (external_maps.c), which the host can read while GPU kernels run. */
 static void copy_external(struct gpubpf_hook_device *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -104,7 +111,8 @@ void gpubpf_device_pull(uint32_t number, uint32_t asked)
 		else if (d->number == number && gpubpf_device_is_of_this_process(d))
 			copy_external(d);
 	pthread_mutex_unlock(&gpubpf_devices.lock);
-	send_pulled(number, asked); /* send it even if the device is destroyed: the tool waits for it */
+	/* send the message even if the device is destroyed, because the tool waits for it */
+	send_pulled(number, asked);
 }
 
 static bool any_running(void)
@@ -118,7 +126,7 @@ static bool any_running(void)
 	return any;
 }
 
-/* Copy one device during a hold (hooks/launch/hold.c), while no launch is in progress. */
+/* Copy the maps of one device during a hold (hooks/launch/hold.c), while no launch is in progress. */
 static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadline)
 {
 	uint64_t now = gpubpf_now_ns(), left;
@@ -153,8 +161,10 @@ enum gpubpf_held gpubpf_device_pull_snapshot(uint64_t deadline)
 	return held;
 }
 
-/* The final copy waits for kernels up to SETTLE_MS, in case one never ends. While records do not fit in the mirror, it
- * waits up to LAST_RECORDS_NS for the tool to read some. */
+/*
+ * The final copy. It waits at most SETTLE_MS for GPU kernels, since a kernel may never end. While records do not fit in
+ * the mirror, it waits up to LAST_RECORDS_NS for the tool to read some.
+ */
 void gpubpf_device_pull_last(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -192,8 +202,10 @@ static bool any_idle(void)
 	return d;
 }
 
-/* Copy idle devices back, in an agent thread; the application's thread holds the list's lock. `from`: when that thread
- * started this; its wait is counted as cost of the copy. */
+/*
+ * Copy idle devices back. This runs in an agent thread, while the application's thread holds the list's lock and waits.
+ * The copy's duration counts from *from, the time at which the application's thread began to wait.
+ */
 static void pull_idle(void *from)
 {
 	uint64_t left, now;

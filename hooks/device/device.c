@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: opens a device of the application, announces it to the session and attaches its arena; later copies maps to the
- * arena that joined the session since.
- * Before: the first matched kernel is launched on the device.
+ * Does: opens a device of the application, announces it to the session and attaches the session's arena. Later, when
+ * maps are added to the arena, copies them to the device.
+ * Before: a kernel that the plan matches is launched on the device for the first time.
  * After: the device is ready for twins, or refused with a reason.
- * Requires: the lock order of agent.h; the caller holds no lock.
+ * Requires: the lock order of agent.h. The caller holds no lock.
  */
 #include "devices.h"
 
@@ -21,7 +21,7 @@
 #include "hooks/client/parse.h"
 #include "maps/layout.h"
 
-#define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is shorter: the tool answers at once */
+#define ARENA_WAIT_NS 2000000000ull /* minimum wait for the arena if --wait is shorter; the tool answers at once */
 #define ARENA_MAX (64ull << 30)
 
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
@@ -45,13 +45,15 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	const struct gpubpf_arena_hdr *hdr;
 
 	if (size < (int64_t)sizeof(*hdr) || (uint64_t)size < answer->size || answer->size < sizeof(*hdr)) {
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
+		snprintf(why->text, sizeof(why->text),
+			 "the session's description of its memory for maps is invalid; "
+			 "use the tool and the agent of one gpubpf version");
 		return -EPROTO;
 	}
 	hdr = d->shared ? gpubpf_shared_arena(packet->fds[0], answer->size) :
 			  mmap(NULL, answer->size, PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
 	if (hdr == MAP_FAILED) {
-		snprintf(why->text, sizeof(why->text), "cannot map the session's %llu bytes for maps: %s",
+		snprintf(why->text, sizeof(why->text), "cannot map the session's memory for maps (%llu bytes): %s",
 			 (unsigned long long)answer->size, strerror(errno));
 		return -errno;
 	}
@@ -70,7 +72,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	return 0;
 }
 
-/* Wait for the answer to send_device() as long as the wait budget lasts, but at least ARENA_WAIT_NS. */
+/* Wait for the answer to send_device(), until the wait budget is used up, but at least for ARENA_WAIT_NS. */
 static int wait_for_arena(struct gpubpf_request *request)
 {
 	uint64_t least = gpubpf_now_ns() + ARENA_WAIT_NS, until;
@@ -114,8 +116,10 @@ out:
 	return err;
 }
 
-/* Find the next range [result, *to) for which the arena's memfd has allocated pages; holes read as zero. If the file
- * system does not report holes, the range is all the rest. */
+/*
+ * Returns the start of the next range of allocated pages in the arena's memfd, and stores the range's end in *to. Holes
+ * of the file read as zero. If the file system does not report holes, the range extends to the end of the arena.
+ */
 static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to)
 {
 	off_t data = lseek(d->memory, from, SEEK_DATA), size = d->size, hole;
@@ -127,8 +131,10 @@ static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to
 	return data < size ? data : size;
 }
 
-/* Copy the arena's contents up to `end` to the device. The first copy skips holes; parts that are added later are
- * copied whole. */
+/*
+ * Copy the arena's contents up to `end` to the device. The first copy skips holes of the memfd. Parts that are added
+ * later are copied completely.
+ */
 static int push_data(struct gpubpf_hook_device *d, off_t end)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -160,7 +166,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_reason *why)
 	if (!err)
 		err = gpubpf_arena_wait(d->ops->device, d->device);
 	if (err < 0) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
+		snprintf(why->text, sizeof(why->text), "cannot copy the memory for maps to the device: %s",
 			 strerror(-err));
 		return err;
 	}

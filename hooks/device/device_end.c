@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of devices: the application destroys one or its context, or the process exits. Each arena outside host memory
- * is copied back for the last time, and the agent stops calling the runtime.
+ * The end of a device: the application destroys the device or its context, or the process exits. If the arena is
+ * outside host memory, it is copied back for the last time. After that the agent does not call the runtime.
  */
 #include "devices.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-#define LAST_TWINS_NS 500000000ull /* how long a device's destruction waits for notifications of ended twins */
+#define LAST_TWINS_NS 500000000ull /* how long the destruction of a device waits until the ends of twins are reported */
 #define EXIT_WAIT_NS 2000000000ull
-#define LOADING_NS 5000000000ull   /* how long process exit waits for twins that are loading */
-#define CONTEXT_END_NS 60000000000ull /* the same at the end of their context: no load may reach a destroyed context */
-#define EXIT_NS 20000000000ull     /* for all work at exit, in case the driver never answers */
+#define LOADING_NS 5000000000ull   /* how long the process's exit waits for threads that load twins */
+#define CONTEXT_END_NS 60000000000ull /* how long a context's destruction waits for such threads */
+#define EXIT_NS 20000000000ull     /* limit of all work at exit, in case the driver never answers */
 
-static atomic_bool any_copied; /* some arena is outside host memory */
+static atomic_bool any_copied; /* a device has an arena outside host memory */
 static atomic_bool any_ready;
 
 static bool wait_loaded(struct gpubpf_hook_device *d, uint64_t ns)
@@ -27,8 +27,10 @@ static bool wait_loaded(struct gpubpf_hook_device *d, uint64_t ns)
 	return !atomic_load(&d->users);
 }
 
-/* Wait for the end notifications of twins, up to LAST_TWINS_NS: runtimes notify from their own threads, maybe after the
- * application saw the end. True: no twin is left. */
+/*
+ * Wait up to LAST_TWINS_NS until the runtime has reported the end of all twins. Runtimes report from their own threads,
+ * maybe after the application has seen the end of its kernels. Returns true if no twin is left.
+ */
 static bool wait_ended(struct gpubpf_hook_device *d)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -39,7 +41,7 @@ static bool wait_ended(struct gpubpf_hook_device *d)
 	return !atomic_load(&d->running);
 }
 
-/* After this no agent thread calls the runtime. */
+/* After this function returns, no agent thread calls the runtime. */
 void gpubpf_device_copy_all_at_exit(void)
 {
 	if (!gpubpf_mutex_lock_until(&gpubpf_devices.lock, gpubpf_now_ns() + EXIT_WAIT_NS))
@@ -74,8 +76,10 @@ static void *leave_thread(void *arg)
 	return NULL;
 }
 
-/* Do the work at exit in an agent thread, for at most EXIT_NS: a driver that never answers then does not block the
- * program. */
+/*
+ * Do the work at exit in an agent thread, and wait for it at most EXIT_NS. So a driver that never answers does not
+ * block the application.
+ */
 static void leave_bounded(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
@@ -89,13 +93,13 @@ static void leave_bounded(void)
 	while (!leave.left && gpubpf_now_ns() < deadline)
 		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
 	if (!leave.left)
-		gpubpf_log_once("the driver did not answer for %llu s when the program ended: maps may lack the results of "
-				"its last kernels",
+		gpubpf_log_once("the driver did not answer for %llu s when the application ended: maps may lack the "
+				"results of its last kernels",
 				EXIT_NS / 1000000000);
 	pthread_mutex_unlock(&leave.lock);
 }
 
-/* Wait for agent threads that are loading twins: the runtime shuts down next, and must not be called after that. */
+/* Wait for agent threads that load twins. The runtime shuts down next, and must not be called after that. */
 static void wait_for_loads(void)
 {
 	gpubpf_devices_begin_exit();
@@ -110,15 +114,17 @@ static void wait_for_loads(void)
 static void at_exit(void)
 {
 	if (gpubpf_session_sealed())
-		return; /* a seccomp filter forbids calls; all data was copied before */
+		return; /* a seccomp filter forbids the agent's system calls; all data was copied before */
 	wait_for_loads();
 	if (gpubpf_device_any_copied_arena())
 		leave_bounded();
 	gpubpf_session_flush_rings();
 }
 
-/* Register the handler when the first device is ready, so that it runs before exit handlers that the runtime
- * registered earlier. */
+/*
+ * Register the exit handler when the first device is ready. Then it runs before the exit handlers that the runtime
+ * registered earlier.
+ */
 void gpubpf_device_register_ready(bool shared)
 {
 	if (!shared)
@@ -139,24 +145,29 @@ static void stop_threads(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Remove the device from the list and release its resources. False: they cannot be released. */
+/* Remove the device from the list and release its resources. Returns false if the resources cannot be released. */
 static bool release_device(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool loaded;
 
 	if (!gpubpf_device_is_of_this_process(d))
-		return false; /* inherited over a fork: not in the list, and the runtime may be in any state */
+		/*
+		 * inherited from the parent of a fork: the device is not in the list, and the runtime may be in any
+		 * state
+		 */
+		return false;
 	pthread_mutex_lock(&gpubpf_devices.lock);
 	*d->link = d->next;
 	if (d->next)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&gpubpf_devices.lock);
 	loaded = wait_loaded(d, CONTEXT_END_NS);
-	gpubpf_allocations_detach(d); /* even if the device stays: its context is about to be destroyed */
+	/* detach even if the device's record stays, since its context is about to be destroyed */
+	gpubpf_allocations_detach(d);
 	if (!wait_ended(d) || !loaded) {
 		stop_threads(d);
-		return false; /* a twin still runs or loads: its end is counted in this record */
+		return false; /* a twin still runs or loads, and will decrement a counter in this record */
 	}
 	gpubpf_device_pull_last(d);
 	if (d->state == DEVICE_READY) {
@@ -196,7 +207,7 @@ static bool release_off_thread(struct gpubpf_hook_device *d)
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 {
 	if (!d || (gpubpf_device_is_of_this_process(d) && !wait_ended(d)))
-		return; /* a twin still runs: the device stays in the list and is copied back later */
+		return; /* a twin still runs: the device stays in the list, and a later copy includes its results */
 	if (!release_off_thread(d))
 		return;
 	pthread_mutex_destroy(&d->lock);
@@ -217,7 +228,10 @@ static void end_device(struct gpubpf_hook_device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Several threads may destroy or reset the context at once: none returns before the device's resources are released. */
+/*
+ * Several threads may destroy or reset the context at the same time. No thread returns before the device's resources
+ * are released.
+ */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
@@ -234,7 +248,38 @@ void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 		nanosleep(&nap, NULL);
 }
 
-/* In the child of a fork: another thread of the parent may have held the list's lock. The child has no devices. */
+static void end_once(struct gpubpf_hook_device *d)
+{
+	if (!atomic_exchange(&d->gone, true))
+		end_device(d);
+}
+
+void gpubpf_hook_devices_end(const struct gpubpf_hook_ops *ops)
+{
+	gpubpf_hook_devices_each(ops, end_once);
+}
+
+void gpubpf_hook_devices_forget(const struct gpubpf_hook_ops *ops)
+{
+	struct gpubpf_keyed_device *k;
+
+	while ((k = gpubpf_device_take_keyed(ops))) {
+		struct gpubpf_hook_device *d = k->device;
+
+		/* a device that could not be released, or that the parent of a fork created, keeps its record */
+		if (!d->device && !atomic_load(&d->users) && gpubpf_device_is_of_this_process(d)) {
+			pthread_mutex_destroy(&d->lock);
+			pthread_cond_destroy(&d->drained);
+			free(d);
+		}
+		free(k);
+	}
+}
+
+/*
+ * Call in the child of a fork, which starts without devices. Another thread of the parent may have held the list's
+ * lock, so initialize it.
+ */
 void gpubpf_devices_after_fork(void)
 {
 	pthread_mutex_init(&gpubpf_devices.lock, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices of the application: one per pair of context and device that it launches on. Holds their list and the look-up
- * by runtime context.
+ * The list of the application's devices, one per pair of context and device on which the application launches kernels.
+ * Finds a device by its runtime context.
  */
 #include "devices.h"
 
@@ -25,7 +25,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 
 	if (!d)
 		return -ENOMEM;
-	gpubpf_session_rejoin(); /* the child of a fork can be probed in contexts that it creates */
+	gpubpf_session_rejoin(); /* so that kernels in contexts that the child of a fork creates can be probed */
 	d->ops = ops;
 	d->how = *how;
 	d->ordinal = ordinal;
@@ -46,7 +46,7 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 	return 0;
 }
 
-/* ending: also find a device that is being destroyed. */
+/* ending: also find a device that is being destroyed */
 struct gpubpf_keyed_device *gpubpf_device_find_keyed(const struct gpubpf_hook_ops *ops, const void *key, bool ending)
 {
 	struct gpubpf_keyed_device *k = atomic_load_explicit(&keyed, memory_order_acquire);
@@ -54,6 +54,28 @@ struct gpubpf_keyed_device *gpubpf_device_find_keyed(const struct gpubpf_hook_op
 	while (k && (atomic_load_explicit(&k->key, memory_order_relaxed) != key || k->device->ops != ops ||
 		     (!ending && atomic_load_explicit(&k->device->gone, memory_order_relaxed))))
 		k = k->next;
+	return k;
+}
+
+void gpubpf_hook_devices_each(const struct gpubpf_hook_ops *ops, void (*fn)(struct gpubpf_hook_device *device))
+{
+	for (struct gpubpf_keyed_device *k = atomic_load(&keyed); k; k = k->next)
+		if (k->device->ops == ops && atomic_load(&k->key))
+			fn(k->device);
+}
+
+struct gpubpf_keyed_device *gpubpf_device_take_keyed(const struct gpubpf_hook_ops *ops)
+{
+	struct gpubpf_keyed_device *k = atomic_load(&keyed), *before = NULL;
+
+	while (k && k->device->ops != ops) {
+		before = k;
+		k = k->next;
+	}
+	if (k && before)
+		before->next = k->next;
+	else if (k)
+		atomic_store(&keyed, k->next);
 	return k;
 }
 
@@ -106,7 +128,8 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
 
 bool gpubpf_device_is_of_this_process(const struct gpubpf_hook_device *d)
 {
-	return d->generation == gpubpf_session_generation(); /* the child of a fork leaves its parent's devices alone */
+	/* the child of a fork must not touch its parent's devices */
+	return d->generation == gpubpf_session_generation();
 }
 
 void gpubpf_device_unmap_arena(struct gpubpf_hook_device *d, void *host, size_t size)
@@ -131,8 +154,10 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 	return atomic_load(&device->gone);
 }
 
-/* Counts the user before it reads `gone`; the thread that ends the device sets `gone` before it reads `users`. So one
- * of the two sees the other. */
+/*
+ * This function counts the user before it reads `gone`. The thread that destroys the device sets `gone` before it reads
+ * `users`. So one of the two sees the other.
+ */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 {
 	atomic_fetch_add(&d->users, 1);

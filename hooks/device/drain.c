@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drain thread of a device with its own memory copies ring records to the mirror. It polls the rings often while
- * records arrive, else seldom until the next launch. It uses none of the application's streams. Words in each record
- * show whether the record is complete (maps/host/mirror.h), so the thread waits for no kernel.
+ * The drain thread of a device with its own memory, which copies records of ring buffers to the mirror. While records
+ * arrive, the thread polls often; otherwise it polls seldom until the next launch. It uses none of the application's
+ * streams. Words in each record show whether the record is complete (maps/host/mirror.h), so the thread waits for no
+ * GPU kernel.
  */
 #include "devices.h"
 
@@ -13,12 +14,12 @@
 #include "core/wire/checks.h"
 
 #define BUSY_NS 1000000ull    /* between two polls */
-#define FLOOD_NS 20000ull     /* between two polls if the first one copied FLOOD_BYTES or more */
+#define FLOOD_NS 20000ull     /* pause between two polls, if the first of them copied FLOOD_BYTES or more */
 #define FLOOD_BYTES (16 << 20) /* 16 MiB */
 #define IDLE_NS 20000000ull
-#define SLEEP_NS 250000000ull /* longest pause; finite, since a kernel may run forever and rarely write a record */
-#define MAX_FAST_EMPTY_POLLS 200 /* polls without a record before polling slows down */
-#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* polls of empty rings before the longest pause */
+#define SLEEP_NS 250000000ull /* longest pause; a GPU kernel may run forever and seldom write a record */
+#define MAX_FAST_EMPTY_POLLS 200 /* after this many polls in a row without a record, polling slows down */
+#define MAX_EMPTY_POLLS (MAX_FAST_EMPTY_POLLS + 50) /* after this many polls of empty rings, pauses take SLEEP_NS */
 #define ZEROS_SIZE 65536
 
 static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
@@ -58,8 +59,11 @@ static int wait(void *arg, bool all)
 	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
 }
 
-/* Does no kernel run? With `settle` and settle_ms >= 0 it waits for kernels; the drain thread sets settle_ms to -1, for
- * which the answer is no. Without `settle` it uses the launch path's count of running twins. */
+/*
+ * Returns true if no kernel runs on the device. A device with the operation `settle` waits up to settle_ms for kernels.
+ * The drain thread sets settle_ms to -1, and then the result is false. Without `settle` the launch path's count of
+ * running twins decides.
+ */
 static bool is_idle(void *arg, uint64_t bytes)
 {
 	struct gpubpf_hook_device *d = arg;
@@ -131,10 +135,11 @@ static void note_drained(uint64_t bytes, uint64_t ns)
 
 struct pace {
 	uint64_t wait_ns;
-	uint32_t no_record_polls, empty_polls; /* consecutive polls that copied no record; that found all rings empty */
+	/* number of consecutive polls that copied no record; number of consecutive polls that found all rings empty */
+	uint32_t no_record_polls, empty_polls;
 };
 
-/* Drain the rings once and set the time until the next poll. False: the device failed. */
+/* Drain the ring buffers once and set the time until the next poll. Returns false if the device failed. */
 static bool poll_once(struct gpubpf_hook_device *d, struct pace *p)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
@@ -191,7 +196,10 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)
-		d->draining = false; /* no thread: other copies still drain the rings (exit, request of the tool) */
+		/*
+		 * without the thread, the copy at exit and copies that the tool requests still drain the ring buffers
+		 */
+		d->draining = false;
 }
 
 void gpubpf_drain_wake(struct gpubpf_hook_device *d)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * External maps are placed outside a device's own memory (core/wire/placements.def). Their arena offsets follow the
- * part in device memory. The device's runtime provides memory for each. If it is the session's own memory at these
- * offsets, no copy is needed. Otherwise the host can read it while kernels run, and the agent copies it with the CPU.
+ * External maps are placed outside a device's own memory (core/wire/placements.def). In the arena their offsets follow
+ * the part that is in device memory. The device's runtime provides memory for each external map. If that memory is the
+ * arena's own pages at these offsets, no copy is needed. Otherwise the CPU copies it to the arena, also while GPU
+ * kernels run.
  */
 #include "device.h"
 
@@ -18,7 +19,7 @@
 struct gpubpf_external_map {
 	struct gpubpf_external_map *next;
 	uint32_t row;
-	uint64_t offset, data; /* arena offset of the first page; offset of the values from that page */
+	uint64_t offset, data; /* arena offset of the map's first page; offset of its values from that page */
 	struct gpubpf_device_memory memory;
 };
 
@@ -32,8 +33,10 @@ static uint64_t whole_pages(uint64_t size)
 	return (size + GPUBPF_ARENA_ALIGN - 1) / GPUBPF_ARENA_ALIGN * GPUBPF_ARENA_ALIGN;
 }
 
-/* Validate the tool's description of the map. The caller passes a copy, because other processes can write the
- * original. */
+/*
+ * Validate the map's layout, which the tool wrote. The caller passes a copy of the layout, because other processes can
+ * write the original.
+ */
 static int validate_layout(const struct gpubpf_hook_device *d, const struct gpubpf_map_layout *l, struct gpubpf_reason *why)
 {
 	uint64_t size = whole_pages(l->size), caps = d->ops->device->caps(d->device)->bits;
@@ -41,20 +44,22 @@ static int validate_layout(const struct gpubpf_hook_device *d, const struct gpub
 	const char *lacks = gpubpf_placement_lacks(where, caps);
 
 	if (lacks || !d->ops->device->memory_get) {
-		snprintf(why->text, sizeof(why->text), "memory for maps: no %s memory, because the device lacks %s",
+		snprintf(why->text, sizeof(why->text), "the device cannot have maps in %s memory, because it lacks %s",
 			 gpubpf_placement_name(where), lacks ? lacks : "all");
 		return -EOPNOTSUPP;
 	}
 	if (l->data < l->ctl || l->data > l->ctl + l->size || l->ctl < d->own || l->ctl % GPUBPF_ARENA_ALIGN ||
 	    l->ctl > d->size || size < l->size || size > d->size - l->ctl ||
 	    (l->flags & GPUBPF_LAYOUT_LIVE && !gpubpf_placement_live(where, caps))) {
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
+		snprintf(why->text, sizeof(why->text),
+			 "the session's description of its memory for maps is invalid; "
+			 "use the tool and the agent of one gpubpf version");
 		return -EPROTO;
 	}
 	return 0;
 }
 
-/* Allocate one map's memory and fill it with the session's values. */
+/* Allocate the memory of one map and fill it with the session's values. */
 static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf_map_layout *l,
 		     struct gpubpf_reason *why)
 {
@@ -76,8 +81,8 @@ static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gp
 					 &e->memory, why);
 	if (!err && l->flags & GPUBPF_LAYOUT_LIVE && e->memory.host != host) {
 		snprintf(why->text, sizeof(why->text),
-			 "memory for maps: the runtime cannot share the session's "
-			 "memory");
+			 "the runtime cannot share the session's memory for maps with "
+			 "the device");
 		d->ops->device->memory_put(d->device, &e->memory);
 		err = -EOPNOTSUPP;
 	}
@@ -92,7 +97,9 @@ static int place_map(struct gpubpf_hook_device *d, uint32_t row, const struct gp
 	return 0;
 }
 
-/* Copy the arena's table to the device, with addresses of external maps in place of offsets. */
+/*
+ * Copy the arena's map table to the device. In the copy, external maps have device addresses instead of arena offsets.
+ */
 static int push_rows(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
@@ -120,7 +127,9 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struc
 
 	gpubpf_assert_held(&d->lock);
 	if (err < 0)
-		snprintf(why->text, sizeof(why->text), "the session's memory for maps does not match its description");
+		snprintf(why->text, sizeof(why->text),
+			 "the session's description of its memory for maps is invalid; "
+			 "use the tool and the agent of one gpubpf version");
 	for (uint32_t row = d->rows; row < rows && !err; row++) {
 		struct gpubpf_map_layout l = *row_of(d, row);
 
@@ -128,14 +137,17 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *d, uint32_t rows, struc
 			err = place_map(d, row, &l, why);
 	}
 	if (!err && (d->external_maps || d->filled) && (err = push_rows(d)))
-		snprintf(why->text, sizeof(why->text), "memory for maps: copying to the device failed: %s",
+		snprintf(why->text, sizeof(why->text), "cannot copy the memory for maps to the device: %s",
 			 strerror(-err));
 	if (!err)
 		d->rows = rows;
 	return err;
 }
 
-/* Another process may read the mirror during the copy: copy values before the words that refer to them. */
+/*
+ * Another process may read the mirror during the copy. Therefore copy a map's values before the words that refer to
+ * them.
+ */
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *d)
 {
 	gpubpf_assert_held(&d->lock);

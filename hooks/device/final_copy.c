@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices whose memory can outlive this process. The agent exports their arenas to the tool, which copies them if the
- * agent cannot. The agent reports its final copy, so that the tool makes none.
+ * Exports arenas in device memory that can outlive this process. The tool receives the export and copies the arena if
+ * the agent cannot. When the agent has made its final copy, it reports that, so the tool makes none.
  */
 #include "devices.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prepares memory for ring records before they arrive. The first copy to a page of the mirror allocates and pins the
- * page. It runs at a tenth of the speed of a copy to a pinned page, so a stream at full speed would drop records.
- * Therefore a thread prepares the rings' mirrors as soon as the device has them, while twins are built. The launch of a
- * twin waits for it.
+ * Prepares the mirror's memory for ring buffer records before records arrive. The first copy to a page of the mirror
+ * allocates and pins the page. Such a copy runs at a tenth of the speed of a copy to a pinned page, so a fast stream of
+ * records would lose some. Therefore a thread prepares the pages of the ring buffers as soon as the device has them,
+ * while twins are built. The launch of a twin waits for this thread.
  */
 #include "devices.h"
 
@@ -11,16 +11,20 @@
 
 #include "core/wire/checks.h"
 
-#define PART_SIZE (16ull << 20)  /* bytes of a part, the unit of work of a thread */
-#define PARTS_FOR_4_THREADS 8 /* gpubpf_mirror_threads() halves it; more threads were not measured */
-/* bytes, or a quarter of free memory if that is less. The first copy to any other page allocates that page. */
+#define PART_SIZE (16ull << 20)  /* bytes that a thread prepares at a time (a part) */
+/* gpubpf_mirror_threads() starts at most one thread per 2 parts; more than 4 threads were not measured */
+#define PARTS_FOR_4_THREADS 8
+/*
+ * Limit of the prepared bytes; a quarter of free memory if that is less. The first copy to any other page allocates
+ * that page.
+ */
 #define MAX_PREPARED_SIZE (4ull << 30)
 
 struct prepare {
 	struct gpubpf_hook_device *d;
 	struct gpubpf_mirror m;
 	uint64_t byte_limit;
-	atomic_uint_fast64_t next; /* index of the next part to prepare, counted over all rings */
+	atomic_uint_fast64_t next; /* index of the next part to prepare; parts are numbered over all ring buffers */
 };
 
 static uint64_t byte_limit(void)
@@ -30,7 +34,7 @@ static uint64_t byte_limit(void)
 	return quarter < MAX_PREPARED_SIZE ? quarter : MAX_PREPARED_SIZE;
 }
 
-/* Find the arena offset and size of part `i`, counted over all rings. */
+/* Find the arena offset and size of part `i`; parts are numbered over all ring buffers. */
 static bool find_part(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
 {
 	uint32_t row = 0;
@@ -95,7 +99,7 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 		return;
 	d->is_prefaulting = true;
 	if (gpubpf_thread_start(prepare, d) < 0)
-		d->is_prefaulting = false; /* no thread: the first copy to a page allocates it instead */
+		d->is_prefaulting = false; /* without the thread, the first copy to a page allocates the page */
 }
 
 void gpubpf_prepare_wait(struct gpubpf_hook_device *d)

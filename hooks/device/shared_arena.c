@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena that devices on host memory share. The agent maps it once and never unmaps it: the application may destroy
- * its context while a twin runs, and the runtime does not report when that twin ends. Some pages may be arrays of the
- * Linux kernel (parts). The tool sends parts before the arena, or later when an object joins.
+ * The arena that devices on host memory share. The agent maps the arena once, and unmaps it only when a tool detaches
+ * and no twin runs. The reason: the application may destroy a context while a twin runs, and the runtime does not
+ * report when that twin ends. Some pages of the arena may be memory of Linux BPF array maps (parts). The tool sends
+ * these parts before it sends the arena, or later when the session gets another map.
  */
 #include "device.h"
 
@@ -16,7 +17,7 @@
 #include "core/wire/msg.h"
 
 #define MAX_PARTS 256                  /* maps of a session */
-#define BPF_MAP "anon_inode:bpf-map"   /* the kernel's procfs link text for a BPF map */
+#define BPF_MAP "anon_inode:bpf-map"   /* text of the link in /proc/self/fd for a Linux BPF map */
 
 struct part {
 	int fd;
@@ -25,7 +26,7 @@ struct part {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stat arena_file;
-static char *base; /* where the arena is mapped; NULL: not yet */
+static char *base; /* address of the arena; NULL: not mapped yet */
 static size_t mapped;
 static struct part parts[MAX_PARTS];
 static uint32_t nparts;
@@ -37,8 +38,10 @@ static bool map_part(const struct part *p)
 	       mmap(base + p->offset, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->fd, 0) != MAP_FAILED;
 }
 
-/* Map the arena with all parts, or fail: what kernels write to the memfd in place of an unmapped part, the tool would
- * not see. */
+/*
+ * Map the arena with all parts. If a part cannot be mapped, the function fails: GPU kernels would write to the memfd's
+ * own pages instead, and the tool does not see these.
+ */
 static void *map_all(int fd, size_t size, const struct stat *st)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -95,7 +98,10 @@ static bool is_bpf_map(int fd)
 	return n == (ssize_t)strlen(BPF_MAP) && !memcmp(is, BPF_MAP, n);
 }
 
-/* Can the memfd not shrink while it is mapped, and has it at least `size` bytes? Another process owns it. */
+/*
+ * Returns true if the file has at least `size` bytes and cannot shrink while it is mapped. Another process owns the
+ * file.
+ */
 static bool is_size_sealed(int fd, uint64_t size)
 {
 	int64_t sealed = gpubpf_memfd_size(fd, SIZE_MAX);
@@ -109,7 +115,7 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 	bool fits;
 
 	pthread_mutex_lock(&lock);
-	drop_part(offset); /* not fatal: the tool sends the part again for the next device */
+	drop_part(offset); /* a failure is not fatal, because the tool sends the part again for the next device */
 	fits = fd >= 0 && nparts < MAX_PARTS && is_size_sealed(fd, size) && (!base || map_part(&part));
 	if (fits)
 		parts[nparts++] = part;
@@ -117,6 +123,18 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 		close(fd);
 	pthread_mutex_unlock(&lock);
 	return fits;
+}
+
+void gpubpf_shared_arena_release(void)
+{
+	pthread_mutex_lock(&lock);
+	if (base)
+		munmap(base, mapped);
+	base = NULL;
+	mapped = 0;
+	while (nparts)
+		drop_part(parts[0].offset);
+	pthread_mutex_unlock(&lock);
 }
 
 void gpubpf_shared_arena_after_fork(void)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that load, look up and register kernels: the runtime executes them, and the agent records the results. */
+/*
+ * Runtime calls that load, look up and register kernels. The runtime executes each call, and the agent records the
+ * result.
+ */
 #include "hip.h"
 
 /* clang's __CudaFatBinaryWrapper for HIP: CodeGen/CGCUDANV.cpp */
@@ -86,8 +89,8 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 }
 
 /*
- * These calls free all memory of a device, including the agent's maps. The end of a context frees none: HIP contexts
- * only name devices, and a device's memory outlives them. (In HIP 5 a reset of the primary context frees nothing
+ * These calls free all memory of a device, including the memory of the agent's maps. The destruction of a HIP context
+ * frees no memory, because a context only names a device. (In HIP 5 a reset of the primary context frees nothing
  * either.)
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts every kind of kernel launch to a struct hip_call. A twin is always a function of a module. If the
- * application launches a registered kernel by its host address, the twin uses the equivalent call for module
- * functions.
+ * application launches a registered kernel by the address of its host function, the agent launches the twin by the
+ * equivalent call for module functions.
  */
 #include "hip.h"
 
@@ -24,15 +24,17 @@ static struct hip_call call_of(const void *f, dim3 grid, dim3 block, size_t shar
 	};
 }
 
-/* What differs between the kinds of launches (hip_call.more): the runtime's function for the original, and its
- * arguments beyond those of struct hip_call. */
+/*
+ * Data of hip_call.more, which depends on the kind of launch. It contains the runtime's function that launches the
+ * original, and the arguments that are not in struct hip_call.
+ */
 struct more {
 	hipError_t (*launch)(const void *, dim3, dim3, void **, size_t, hipStream_t);
 	hipError_t (*cooperative)(const void *, dim3, dim3, void **, unsigned, hipStream_t);
 	typeof(hip_next.hipExtModuleLaunchKernel) ext;
 	typeof(hip_next.hcc_module_launch) hcc;
-	hipStream_t stream; /* stream to pass to the launch of a module's function */
-	dim3 grid, block;   /* as passed by the application */
+	hipStream_t stream; /* stream for the launch of a module's function */
+	dim3 grid, block;   /* arguments as the application passed them */
 	size_t shared;
 	hipEvent_t start, stop;
 	uint32_t flags;
@@ -58,9 +60,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 
 /* ---- registered kernels ---- */
 
-/* Launch the twin in a stream capture. HIP 5 records launches of registered kernels there, but runs a module's launch
- * at once. Therefore the agent adds the twin to the graph, as a node after the last recorded one. -1: no capture is
- * active. */
+/*
+ * Launch the twin during a stream capture. In a capture, HIP 5 records launches of registered kernels, but executes
+ * launches of module functions at once. Therefore the agent adds the twin to the graph, as a node after the last
+ * recorded node. Returns -1 if no capture is active.
+ */
 static hipError_t run_captured(const struct hip_call *c, const void *f, void **params)
 {
 	struct hip_kernel_node kernel = {
@@ -121,7 +125,7 @@ hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args
 				 stream, stream ? stream : PER_THREAD);
 }
 
-/* ---- cooperative launches: the original runs if the runtime has none for module functions ---- */
+/* ---- cooperative launches: if the runtime has no such call for module functions, the original runs ---- */
 
 static hipError_t run_cooperative(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -170,7 +174,10 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsign
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
 }
 
-/* ---- launches with events: for module functions their grid counts threads; a C++ function before ROCm 6 ---- */
+/*
+ * ---- launches with events. For module functions, the grid counts threads. Before ROCm 6 the call is a C++ function.
+ * ----
+ */
 
 static hipError_t run_ext(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -199,7 +206,7 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 	c.run = run_ext;
 	if (grid.x * block.x == threads.x && grid.y * block.y == threads.y && grid.z * block.z == threads.z)
 		return hip_launch(&c);
-	/* a grid that is no multiple of the block: the runtime defines what that means */
+	/* The grid is no multiple of the block, and only the runtime knows how to handle that: launch the original. */
 	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
 				     params, extra, more->start, more->stop) :
 			   more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
@@ -267,7 +274,7 @@ hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
 	return hip_launch(&c);
 }
 
-/* ---- kernel nodes of graphs: the node gets the twin, so that each launch of the graph runs it ---- */
+/* ---- kernel nodes of graphs: the node contains the twin, so each launch of the graph runs the twin ---- */
 
 struct node {
 	hipGraphNode_t *node, of;
@@ -304,7 +311,7 @@ static hipError_t set_node(const struct node *n)
 	struct hip_call c = { .more = n, .run = run_node };
 
 	if (!k)
-		return run_node(&c, NULL, NULL, NULL); /* the runtime reports the error */
+		return run_node(&c, NULL, NULL, NULL); /* the runtime reports the error for a NULL pointer */
 	c = call_of(hip_twin_original(k->f), k->grid, k->block, k->shared, NULL, k->params, k->extra);
 	c.more = n;
 	c.run = run_node;
@@ -333,7 +340,7 @@ hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t n
 	return hip_next_init() && hip_next.hipGraphExecKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
 }
 
-/* Return the original's handle to the application, not the twin's. */
+/* Report the original's handle to the application, not the twin's. */
 hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, struct hip_kernel_node *kernel)
 {
 	hipError_t error = hip_next_init() && hip_next.hipGraphKernelNodeGetParams ?

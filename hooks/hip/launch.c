@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. The launch path selects the original or a twin. A twin runs only if it fits on the device as the original
- * would. If the runtime refuses the twin, the original runs. The application sees only errors of the original.
+ * Kernel launches. The launch path selects the original or a twin. The adapter launches a twin only if the twin fits on
+ * the device as the original would. If the runtime refuses the twin, the original runs. The application sees only
+ * errors of the original.
  */
 #include "hip.h"
 
@@ -12,9 +13,9 @@
 
 enum {
 	MAX_PARAMS = 1024,
-	STACK_PARAMS = 16, /* parameters that a launch stores on its stack */
+	STACK_PARAMS = 16, /* number of parameters up to which a launch needs no malloc() */
 	MAX_BUFFER = 1 << 16,
-	/* keys in the array `extra` (HIP_LAUNCH_PARAM_...) */
+	/* keys in the array `extra` of a launch (HIP_LAUNCH_PARAM_...) */
 	EXTRA_POINTER = 1,
 	EXTRA_SIZE = 2,
 	EXTRA_END = 3,
@@ -31,7 +32,8 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 
 	if (hip_direct.get_device(&number))
 		return NULL;
-	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1, 2: streams of the current device */
+	/* stream handles 1 and 2 are streams of the current device */
+	if ((uintptr_t)stream > 2 && hip_next.stream_device)
 		number = hip_next.stream_device(stream);
 	if (number < 0)
 		return NULL;
@@ -57,8 +59,11 @@ struct fitting {
 	const struct hip_twin *twin;
 };
 
-/* Query how many blocks a multiprocessor holds. HIP 5 divides by the waves of a block, rounded down, so `threads` is
- * rounded up. It also divides by the original's register count; if that is 0, the agent computes the result. */
+/*
+ * Query how many blocks one multiprocessor holds. HIP 5 rounds the number of waves of a block down, so the agent rounds
+ * `threads` up to whole waves. HIP 5 also divides by the original's register count. If that count is 0, the agent
+ * computes the result.
+ */
 static int blocks(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
@@ -85,7 +90,7 @@ static bool fits(struct hip_twin *t, const struct hip_call *c)
 				c->block[0] * c->block[1] * c->block[2], c->shared, blocks, NULL, &fitting);
 }
 
-/* ---- words appended to the arguments ---- */
+/* ---- 8-byte words that a launch appends to the arguments ---- */
 
 struct words {
 	uint64_t word[2];
@@ -135,8 +140,10 @@ static bool read_extra(void **extra, const void **from, size_t *size)
 	return *from && *size;
 }
 
-/* Launch the twin with the arguments as one buffer. The agent copies the application's buffer, which may end before the
- * words' offset or extend over the hidden arguments, and adds the words. */
+/*
+ * Launch the twin with its arguments in one buffer. The agent copies the application's buffer and appends the words.
+ * The application's buffer may end before the words' offset, or may also contain the hidden arguments.
+ */
 static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t, const struct words *w)
 {
 	size_t size, end = t->words_at + sizeof(w->word[0]) * w->n;
@@ -170,7 +177,7 @@ static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 	else
 		error = run_buffer(c, t, &words);
 	if (error)
-		hip_direct.last_error(); /* clear the runtime's last error: the application must not see it */
+		hip_direct.last_error(); /* clear the runtime's last error, which the application must not see */
 	return error;
 }
 

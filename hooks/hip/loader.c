@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds where the runtime has loaded a kernel's code object. ROCr, the layer below HIP, reports the source of each code
- * object's bytes and its load address on a device (hsa_ven_amd_loader.h, version 1.3). A code object whose bytes are in
- * the application's image belongs to that image. If the runtime made a copy (of a file, or a compressed bundle), the
- * agent searches by kernel name and accepts a single match that no other module owns.
+ * Finds the device address at which the runtime has loaded a kernel's code object. ROCr, the layer below HIP, reports
+ * for each loaded code object its load address and the host memory that it was loaded from (hsa_ven_amd_loader.h,
+ * version 1.3). If that memory is in the application's image, the code object belongs to the image. The runtime may
+ * instead load from its own copy of a file or of a compressed bundle. Then the agent searches by kernel name, and
+ * accepts the match if it is the only one that belongs to no other module.
  */
 #include "hip.h"
 
@@ -18,7 +19,7 @@
 typedef int hsa_status_t;
 typedef struct {
 	uint64_t handle;
-} hsa_handle_t; /* executables, agents, symbols, loaded code objects */
+} hsa_handle_t; /* handle of an executable, agent, symbol or loaded code object */
 
 enum {
 	HSA_EXTENSION_AMD_LOADER = 0x201,
@@ -125,13 +126,16 @@ static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
 
 struct search {
 	const struct hip_module *module;
-	char symbol[1024];        /* name of the kernel's descriptor; "": match only by place in the image */
-	unsigned domain, bdf;     /* the device's PCI address */
-	unsigned matches, inside; /* number of all matches; of matches in the application's image */
+	char symbol[1024];        /* name of the kernel's descriptor; "": accept only code objects in the image */
+	unsigned domain, bdf;     /* PCI address of the device */
+	unsigned matches, inside; /* number of matches; number of matches in the application's image */
 	struct hip_loaded found;
 };
 
-/* Is the code object whose bytes are at `from` in the application's image? *offset: where. */
+/*
+ * Returns true if the code object with the bytes at `from` is in the application's image. *offset receives its offset
+ * there.
+ */
 static bool is_inside_image(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
 {
 	if (!m->where || from < m->where || from >= m->where + m->size || size > m->size - (from - m->where))
@@ -147,7 +151,7 @@ static bool is_on_device(const struct search *s, hsa_handle_t object, hsa_handle
 	if (hsa.loader.info(object, INFO_AGENT, agent))
 		return false;
 	if (hsa.agent_info(*agent, AGENT_INFO_BDFID, &bdf) || hsa.agent_info(*agent, AGENT_INFO_DOMAIN, &domain))
-		return true; /* older runtimes do not report the device: assume it is this one */
+		return true; /* older runtimes do not report the device; assume that it is this device */
 	return bdf == s->bdf && domain == s->domain;
 }
 
@@ -158,7 +162,7 @@ static void record_match(struct search *s, hsa_handle_t object, bool in, size_t 
 	if (hsa.loader.info(object, INFO_LOAD_DELTA, &delta))
 		return;
 	if (in && !s->inside++)
-		s->matches = 0; /* a match by place is certain: drop earlier matches by name */
+		s->matches = 0; /* a code object in the image is certain, so discard earlier matches by name */
 	if (s->inside && !in)
 		return;
 	s->matches++;
@@ -194,12 +198,12 @@ static hsa_status_t visit_code_object(hsa_handle_t executable, hsa_handle_t obje
 
 static hsa_status_t visit_executable(hsa_handle_t executable, void *arg)
 {
-	/* the runtime also lists unloaded executables, with no code objects */
+	/* The runtime also lists unloaded executables, which have no code objects. */
 	hsa.loader.each_code_object(executable, visit_code_object, arg);
 	return 0;
 }
 
-/* Make the runtime load the function's registered binary, which it otherwise loads at first use. */
+/* Make the runtime load the function's registered binary. Otherwise the runtime loads it when it is first used. */
 static void force_load(const struct hip_function *f)
 {
 	struct hip_function_attributes attributes;
@@ -208,8 +212,10 @@ static void force_load(const struct hip_function *f)
 		hip_next.attributes(&attributes, f->base.handle);
 }
 
-/* Search the loaded code objects of the device for the one with the kernel. name NULL: match only by place in the
- * application's image. */
+/*
+ * Search the code objects that are loaded on the device for the kernel's code object. If name is NULL, accept only code
+ * objects in the application's image.
+ */
 static void search(const struct hip_module *m, const char *name, int device, struct hip_loaded *loaded)
 {
 	struct search s = { .module = m };
@@ -233,9 +239,10 @@ static void search(const struct hip_module *m, const char *name, int device, str
 		s.found.device = device;
 		*loaded = s.found;
 	} else {
-		loaded->why = s.matches ? "its code object is loaded several times, and the runtime does not report "
-					  "which one it uses" :
-					  "the runtime has not loaded this kernel";
+		loaded->why =
+			s.matches ?
+				"its code object is loaded several times, and the runtime does not report which one it uses" :
+				"the runtime has not loaded this kernel";
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the application reaches the agent's functions instead of the runtime's. It links them (the agent is preloaded),
- * or looks them up by dlsym or hipGetProcAddress. Symbols that the agent does not interpose resolve to the runtime's.
+ * Makes the application call the agent's functions instead of the runtime's. The application links them, since the
+ * agent is preloaded, or looks them up by dlsym() or hipGetProcAddress(). Symbols that the agent does not interpose
+ * resolve to the runtime's functions.
  */
 #include "hip.h"
 #include "hooks/process/agent_thread.h"
@@ -14,7 +15,7 @@ struct hip_driver hip_direct;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;                   /* a runtime is loaded */
-static const char *missing_function; /* a function that the agent needs and the runtime lacks; NULL: none */
+static const char *missing_function; /* name of a function that the agent needs and the runtime lacks; NULL: none */
 
 static void load_runtime(void *unused)
 {
@@ -76,8 +77,10 @@ static void *find_hook(const char *symbol)
 	return NULL;
 }
 
-/* The runtime returns the function that the header of that HIP version calls by the name; its symbol may differ. Its
- * address identifies the symbol, and so the agent's function. */
+/*
+ * The runtime chooses the symbol by the name and by the HIP version, so the symbol may differ from the name. The
+ * address of the result identifies the symbol, and thereby the agent's function.
+ */
 hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags, void *status)
 {
 	hipError_t error;

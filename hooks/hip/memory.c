@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's memory. Device memory belongs to its device. Managed and page-locked memory belongs to all devices,
- * at one address (HIP programming guide, unified virtual addressing). The agent does not report peer access to other
- * devices' memory.
+ * which access it at the same address (HIP programming guide, unified virtual addressing). The agent does not report
+ * that a device can access memory of another device (peer access).
  */
 #include "hip.h"
 
@@ -15,7 +15,7 @@ static const void *current_device_key(void)
 	return hip_direct.get_device(&device) ? NULL : hip_device_key(device);
 }
 
-/* An error of the agent's own query must not become the application's last error. */
+/* Clear the error of the agent's own query. It must not become the application's last error. */
 static hipError_t clear_own_error(bool clean, hipError_t error)
 {
 	if (error && clean)
@@ -39,7 +39,7 @@ static hipError_t add_allocation(hipError_t error, void *const *memory, size_t s
 	return error;
 }
 
-/* Record the memory if kernels see it at its host address. */
+/* Record the memory if its device address equals its host address. */
 static hipError_t add_if_same_address(hipError_t error, void *memory, size_t size)
 {
 	bool clean = !error && hip_active() && has_no_error();
@@ -51,7 +51,10 @@ static hipError_t add_if_same_address(hipError_t error, void *memory, size_t siz
 	return add_allocation(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
-/* Record memory allocated in stream order, but not in a stream capture: it does not exist before the graph runs. */
+/*
+ * Record memory that is allocated in stream order. During a stream capture nothing is recorded, because the memory does
+ * not exist before the graph runs.
+ */
 static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
 {
 	bool clean = !error && hip_active() && has_no_error();
@@ -119,7 +122,10 @@ hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
 	return add_in_stream(NEXT(hipMallocAsync, memory, size, stream), memory, size, stream);
 }
 
-/* Remove the record before the runtime frees the memory: afterwards another thread may get the same address at once. */
+/*
+ * Remove the record before the runtime frees the memory. After the free, another thread may get the same address at
+ * once.
+ */
 
 hipError_t hipFree(void *memory)
 {

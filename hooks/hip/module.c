@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records from which image each module and kernel came. The address of the host function identifies a kernel of a
- * registered binary. Programs register many more kernels than they launch, so registration does little work. */
+/*
+ * Records the image from which each module and kernel was loaded. The address of a kernel's host function identifies a
+ * kernel of a registered binary. Applications register many more kernels than they launch, so registration does little
+ * work.
+ */
 #include "hip.h"
 
 #include <stdlib.h>
@@ -77,7 +80,7 @@ static struct hip_module *find_module(const void *handle)
 
 /* ---- functions ---- */
 
-/* Release a function's twins and its state in the launch path. The record stays. */
+/* Release a function's twins and its state in the launch path. The adapter's record of the function stays. */
 static void release_function(struct hip_function *f)
 {
 	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_is_matched(f->kernel))
@@ -121,8 +124,10 @@ static void kill_function_of_module(struct gpubpf_handle *record, void *module)
 
 /* ---- unloading modules ---- */
 
-/* Release a module's state. Binaries are unregistered at the end of their library or of the process, maybe after the
- * runtime's end. Therefore the agent does not release their state on the device. */
+/*
+ * Release a module's state. A registered binary is unregistered when its library is unloaded or when the process ends.
+ * The runtime may already be shut down then, so the agent does not release the binary's state on the device.
+ */
 void hip_module_remove(void *handle)
 {
 	struct hip_module *m = find_module(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HIP operations of the launch path: images of kernels, and binding, loading and unloading twins. */
+/* Implements the launch path's operations for HIP: get the images of kernels; bind, load and unload twins. */
 #include "hip.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@ struct module {
 	uint32_t words; /* mask of enum hip_bind_args of the twin's kernel */
 	size_t words_at;
 	size_t size;
-	char image[]; /* stays allocated while the module is loaded: the runtime may reference it */
+	char image[]; /* stays allocated while the module is loaded, since the runtime may reference it */
 };
 
-/* record of a twin, found by its hipFunction_t */
+/* A twin's record, found by its hipFunction_t. */
 struct record {
 	struct gpubpf_handle base;
 	void *original;
@@ -33,8 +33,10 @@ static int device_of(const struct gpubpf_hook_device *device)
 	return gpubpf_hook_device_open_params(device)->index;
 }
 
-/* Fill *image with the code object that the runtime selected, if that is in the application's image; else with the
- * whole image. */
+/*
+ * Fill *image with the code object that the runtime selected, if that code object is in the application's image.
+ * Otherwise fill *image with the whole image.
+ */
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct hip_function *f = adapter_program;
@@ -61,7 +63,7 @@ static int refuse(struct gpubpf_reason *why, const char *what, hipError_t error)
 	return -EINVAL;
 }
 
-/* Write values into the twin that only this process knows, such as addresses. */
+/* Write values into the twin that only this process knows, such as device addresses. */
 static int write_binds(struct module *m, struct gpubpf_hook_device *device, const struct hip_binds *binds,
 		       struct gpubpf_reason *why)
 {
@@ -109,21 +111,21 @@ static int load(struct module *m, struct gpubpf_hook_device *device, const struc
 	return err;
 }
 
-static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
+static int twin_load(struct gpubpf_hook_device *device, void *adapter_program,
+		     const struct gpubpf_hook_twin_image *image, void **module, struct gpubpf_reason *why)
 {
 	struct hip_binds binds;
 	struct module *m;
 	int err;
 
-	if (kind != GPUBPF_IMAGE_AMDGPU || hip_binds_open(data, size, &binds) < 0) {
+	if (image->kind != GPUBPF_IMAGE_AMDGPU || hip_binds_open(image->data, image->size, &binds) < 0) {
 		snprintf(why->text, sizeof(why->text), "the session sent a twin that is not an AMD code object");
 		return -EPROTO;
 	}
 	m = calloc(1, sizeof(*m) + binds.file_size);
 	if (!m)
 		return -ENOMEM;
-	memcpy(m->image, data, binds.file_size);
+	memcpy(m->image, image->data, binds.file_size);
 	m->size = binds.file_size;
 	m->device = device_of(device);
 	m->original = adapter_program;
@@ -220,7 +222,7 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 	hip_leave(&hip_direct, m->device, &visit);
 	if (error) {
 		free(t);
-		return refuse(why, "the twin's kernel", error);
+		return refuse(why, "cannot find the twin's kernel", error);
 	}
 	t->fit.units = properties.units;
 	t->lanes = properties.warp_size;

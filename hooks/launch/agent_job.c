@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job of an agent thread is to refresh the binding of one dispatch entry, for which it builds twins. The thread
- * uses the kernel and the device only while the application has not released them.
+ * The job of an agent thread: to refresh the binding of one dispatch entry, which includes building twins. The thread
+ * uses the kernel and the device only as long as the application has not released them.
  */
 #include "agent_job.h"
 
-#define SLICE_NS 10000000ull        /* an agent thread checks this often whether its wait must end */
+#define SLICE_NS 10000000ull        /* a waiting agent thread checks this often whether its wait must end */
 
 static _Thread_local struct gpubpf_agent_job *current_job;
 

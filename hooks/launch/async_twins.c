@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins built by agent threads. When the plan changes, a launch does not wait. It runs the entry's present twin, while
- * an agent thread requests the next twin, loads it and binds the entry to it. The thread holds a reference to the
- * kernel's record, not to adapter state. It calls the adapter only with the kernel's lock held, and not after the
- * application released the kernel. It counts as a user of the device while it calls the runtime.
+ * Builds twins in agent threads. When the plan changes, a launch does not wait for the new twin. It runs the entry's
+ * present twin, while an agent thread requests the new twin, loads it and binds the entry to it. The thread holds a
+ * reference to the kernel's record, not to the adapter's kernel. It calls the adapter only while it holds the kernel's
+ * lock, and not after the application has released the kernel. It counts as a user of the device while it calls the
+ * runtime.
  */
 #include "agent_job.h"
 
@@ -12,10 +13,11 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_THREADS 32              /* at once; further entries get a thread at a later launch */
+#define MAX_THREADS 32              /* limit of threads at a time; an entry beyond it gets a thread at a later launch */
 #define NAP_NS 10000000ull          /* pause_before_retry() checks this often whether the pause must end */
-#define PAUSE_NS 1000000000ull      /* between a failed attempt and the next one */
-#define MAKE_NS 310000000000ull     /* for one twin: the tool's limit (GPUBPF_BUILD_TIMEOUT_MS) plus a margin */
+#define WAIT_NAP_NS 1000000ull      /* gpubpf_agent_jobs_wait() checks this often whether the threads have ended */
+#define PAUSE_NS 1000000000ull      /* pause between a failed attempt and the next attempt */
+#define MAKE_NS 310000000000ull     /* limit for one twin: the tool's limit (GPUBPF_BUILD_TIMEOUT_MS) plus a margin */
 
 static atomic_uint threads;
 
@@ -24,7 +26,7 @@ static bool is_current(const struct gpubpf_dispatch_entry *dispatch)
 	return atomic_load_explicit(&dispatch->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* Pause for PAUSE_NS; end earlier if the kernel is gone or the plan has changed. */
+/* Pause for PAUSE_NS, or until the application releases the kernel or the plan changes. */
 static void pause_before_retry(const struct gpubpf_agent_job *a)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -88,6 +90,16 @@ bool gpubpf_agent_job_start(struct gpubpf_dispatch_entry *dispatch)
 		return true;
 	atomic_store(&dispatch->is_refreshing, false);
 	return false;
+}
+
+bool gpubpf_agent_jobs_wait(uint64_t limit_ns)
+{
+	const struct timespec nap = { .tv_nsec = WAIT_NAP_NS };
+	uint64_t until = gpubpf_now_ns() + limit_ns;
+
+	while (atomic_load(&threads) && gpubpf_now_ns() < until)
+		nanosleep(&nap, NULL);
+	return !atomic_load(&threads);
 }
 
 void gpubpf_agent_jobs_after_fork(void)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts launches in the kernel table: how many, the time spent in the hook, and why they are not probed. */
+/*
+ * Counts launches in the kernel table: their number, the time that they spend in the agent, and why they are not
+ * probed.
+ */
 #include "count.h"
 
-#define TIMED_INTERVAL 64 /* times each of the first 64 launches of an entry, then every 64th, for the report's cost */
+#define TIMED_INTERVAL 64 /* the first 64 launches of an entry and then every 64th are timed, for reports */
 
-/* Did the parent create the kernel or the device before it forked this process? Their state belongs to the parent, so
- * the original runs. */
+/*
+ * Returns true if the kernel or the device was created by the parent of a fork. Their state belongs to the parent, so
+ * this process launches the original.
+ */
 bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l)
 {
 	uint32_t generation = gpubpf_session_generation();
@@ -27,7 +32,10 @@ void gpubpf_count_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_la
 	}
 }
 
-/* Increments missed[] before `launches`, so readers never see more launches than reasons (struct gpubpf_kernel_row). */
+/*
+ * Increment missed[] before `launches`, so that readers never see more launches than reasons (struct
+ * gpubpf_kernel_row).
+ */
 void gpubpf_count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss)
 {
 	gpubpf_kernel_table_add(&k->missed[miss], 1);
@@ -41,7 +49,10 @@ enum gpubpf_miss gpubpf_miss_reason(const char *kernel)
 	return gpubpf_plan_matches_now(kernel) ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_UNATTACHED;
 }
 
-/* Is the row's state from a prefetch? Then the kernel is not refused, and no launch has run its twin. */
+/*
+ * Returns true if no launch has run a twin of the kernel and the kernel is not refused. Then the row's state comes from
+ * a prefetch.
+ */
 static bool is_unlaunched(const struct gpubpf_kernel_row *k)
 {
 	return k->state != GPUBPF_KERNEL_REFUSED && !__atomic_load_n(&k->probed, __ATOMIC_RELAXED);
@@ -61,7 +72,8 @@ void gpubpf_count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 
 void gpubpf_note_written(struct gpubpf_hook_device *d)
 {
-	if (!atomic_load(&d->dirty)) /* ordered with `running`, see clear_dirty() in hooks/device/copy_back.c */
+	/* must be read after `running` was incremented; see clear_dirty() in hooks/device/copy_back.c */
+	if (!atomic_load(&d->dirty))
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
 	if (!atomic_load_explicit(&d->has_launched, memory_order_relaxed))
 		atomic_store_explicit(&d->has_launched, true, memory_order_relaxed);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to hooks/launch: counts launches, and kernels whose twins were built but not launched. */
+/* Private to hooks/launch: counts launches, and kernels whose twins were prefetched but not launched. */
 #ifndef GPUBPF_HOOKS_COUNT_H
 #define GPUBPF_HOOKS_COUNT_H
 
 #include "hooks/agent.h"
 
-/* Was the object created by the parent of a fork? Its locks may be held by threads that the child lacks. */
+/*
+ * Returns true if the object was created by the parent of a fork. Its lock may be held by a thread that the child does
+ * not have.
+ */
 static inline bool gpubpf_generation_is_inherited(uint32_t generation)
 {
 	return generation != gpubpf_session_generation();
 }
 
-/* kernel.c: number of unused entries: a prefetch waited for the twin, and no launch has used it since */
+/*
+ * kernel.c: returns the number of unused entries. An entry is unused if a prefetch waited for its twin and no launch
+ * has used the twin since.
+ */
 int gpubpf_entries_unused(void);
 void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *dispatch);
 void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch);
@@ -23,13 +29,18 @@ void gpubpf_count_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_la
 void gpubpf_count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss);
 void gpubpf_count_links(const uint32_t *links, uint32_t n);
 void gpubpf_count_time(const struct gpubpf_hook_launch *l);
-/* Why a launch without a twin is not probed: the session stopped, no program is attached, or it is unsupported. */
+/*
+ * Returns why a launch without a twin is not probed: the session has stopped probing, no BPF program is attached, or
+ * the launch is unsupported.
+ */
 enum gpubpf_miss gpubpf_miss_reason(const char *kernel);
-/* Counts an unprobed launch. Stores state and reason in the row if the miss is GPUBPF_MISS_UNSUPPORTED and the row has
- * no reason yet. */
+/*
+ * Count an unprobed launch. If miss is GPUBPF_MISS_UNSUPPORTED and the row has no reason yet, store state and reason in
+ * the row.
+ */
 void gpubpf_count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, enum gpubpf_miss miss,
 			   enum gpubpf_kernel_state state, const char *reason);
-/* A twin was launched: mark the device's maps as changed, so that they are copied back. */
+/* Call when a twin was launched: marks the device's maps as changed, so that they are copied back. */
 void gpubpf_note_written(struct gpubpf_hook_device *device);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses launches while the tool reads the maps. A launch counts itself as running and then checks for a hold. The
- * holder sets the hold and then checks for running launches, so one of the two sees the other. A launch waits at most
- * as long as the tool requested, and not after the session ends.
+ * Pauses launches (a hold) while the tool reads the maps. A launch counts itself as running and then checks for a hold.
+ * The holding thread sets the hold and then checks for running launches. So one of the two sees the other. A launch
+ * waits at most as long as the tool requested, and stops waiting when the session ends.
  */
 #include "hooks/agent.h"
 
@@ -11,7 +11,7 @@
 #include "core/wire/checks.h"
 
 #define MAX_HOLD_MS 5000
-#define COPY_TIME_DIVISOR 2 /* copying may use half of the hold; the tool reads the mirrors in the other half */
+#define COPY_TIME_DIVISOR 2 /* half of the hold's time is for copying; in the other half the tool reads the mirrors */
 
 static atomic_uint_fast64_t until_ns; /* end of the hold, in gpubpf_now_ns() time; 0: no hold */
 

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Table of images that the session has cached, so that later requests omit their data. It needs no lock. The child of
- * a fork inherits the table but joins the session anew. Each key contains the generation, so entries of the parent do
- * not match in the child. */
+/*
+ * Keeps a table of the images that the session has cached, so that later requests omit the image's data. The table
+ * needs no lock. The child of a fork inherits the table but joins the session anew. Each key contains the session
+ * generation, so the parent's entries do not match in the child.
+ */
 #include "hooks/agent.h"
 #include "launch.h"
 
-#define MAX_IMAGES 2048 /* images beyond these are sent with every request */
+#define MAX_IMAGES 2048 /* number of images in the table; other images are sent with every request */
 #define GENERATION_SHIFT 48
 
 static _Atomic uint64_t keys[MAX_IMAGES];
 
-/* Find the slot with the image's key, or a free one for it. NULL: the table is full, or the identity has no key. */
+/*
+ * Find the slot with the image's key, or a free slot for that key. Returns NULL if the table is full, or if the
+ * identity is 0 or too large for a key.
+ */
 static _Atomic uint64_t *find_slot(uint64_t identity, uint64_t *key)
 {
 	uint64_t generation = gpubpf_session_generation() + 1ull;

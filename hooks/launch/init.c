@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The adapter's first call joins the session and passes the launch path's handlers to the client (hooks/client). */
+/*
+ * Initializes the agent. The first call of an adapter joins the session and passes the launch path's handlers to the
+ * client (hooks/client).
+ */
 #include "hooks/agent.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* In the child of a fork: another thread of the parent may have held locks. The child starts without devices. */
+/*
+ * Call in the child of a fork, which starts without devices. Other threads of the parent may have held locks, so
+ * initialize them.
+ */
 static void reset_child(void)
 {
 	gpubpf_devices_after_fork();
@@ -22,6 +28,16 @@ static const struct gpubpf_client_handlers handlers = {
 	.reset_child = reset_child,
 };
 
+const struct gpubpf_client_handlers *gpubpf_hook_handlers(void)
+{
+	return &handlers;
+}
+
+bool gpubpf_hook_attached(void)
+{
+	return gpubpf_session_attached();
+}
+
 bool gpubpf_hook_active(void)
 {
 	return gpubpf_session_up();
@@ -37,7 +53,7 @@ int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 	const char *backend = gpubpf_env_backend();
 
 	gpubpf_hook_check(ops);
-	if (!gpubpf_env_session())
+	if (!gpubpf_session_present())
 		return -ENOENT;
 	if (backend && strcmp(backend, ops->backend))
 		return -EBUSY;

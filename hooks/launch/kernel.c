@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the application's programs and kernels. The adapter owns a kernel's record until it destroys the kernel.
- * An agent thread may hold the record longer, but does not touch adapter state after that.
+ * Records of the application's GPU programs and kernels. The adapter owns a kernel's record until it destroys the
+ * kernel. An agent thread may hold the record longer, but then does not use the adapter's state.
  */
 #include "count.h"
 
@@ -137,7 +137,7 @@ void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch)
 		atomic_fetch_sub(&unused, 1);
 }
 
-/* Release the kernel's twins. The record may live on for an agent thread. */
+/* Release the kernel's twins. The kernel's record may live longer, while an agent thread holds a reference. */
 static void release_bindings(struct gpubpf_hook_kernel *kernel)
 {
 	atomic_store(&kernel->gone, true);

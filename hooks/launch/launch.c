@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launch path. A launch looks up its dispatch entry (kernel and device), counts itself, and chooses a kernel. With
- * nothing attached that costs a short list walk and a few relaxed stores.
+ * The launch path. A launch looks up the dispatch entry of its kernel and device, counts itself, and chooses the
+ * original or a twin. If no BPF program is attached, the cost is a short list walk and a few relaxed stores.
  */
 #include "count.h"
 
@@ -10,8 +10,8 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_UNUSED 16 /* prefetch stops at this number of unused entries (gpubpf_entries_unused()) */
-#define MIN_WAIT_NS 5000000 /* a prefetch that waited for less does not make its entry unused */
+#define MAX_UNUSED 16 /* number of unused entries (gpubpf_entries_unused()) at which prefetching stops */
+#define MIN_WAIT_NS 5000000 /* in ns; an entry counts as unused only if its prefetch waited longer */
 
 static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kernel, const struct gpubpf_hook_device *device)
 {
@@ -23,7 +23,10 @@ static struct gpubpf_dispatch_entry *find_entry(struct gpubpf_hook_kernel *kerne
 	return dispatch;
 }
 
-/* ahead: the entry is for a prefetch. The kernel is not launched yet, so reports do not list it. */
+/*
+ * Find or create the entry of the kernel and device. ahead: the entry is for a prefetch. Then the kernel has not been
+ * launched yet, so reports do not list it.
+ */
 static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device,
 					       bool ahead)
 {
@@ -49,26 +52,54 @@ static struct gpubpf_dispatch_entry *add_entry(struct gpubpf_hook_kernel *kernel
 	return dispatch;
 }
 
-/* --first N: probe only the first N probeable launches. */
+/* Lets `first` count anew if the tool has changed it. One thread resets the counter. */
+static void begin_round(struct gpubpf_kernel_entry *entry)
+{
+	uint64_t round = gpubpf_session_round(), seen = atomic_load_explicit(&entry->round, memory_order_relaxed);
+
+	if (seen != round && atomic_compare_exchange_strong(&entry->round, &seen, round))
+		atomic_store(&entry->admitted, 0);
+}
+
+/*
+ * Returns true if `every` admits the launch: the previous probed launch of the kernel is long enough ago. Only one of
+ * several threads gets the launch that is due.
+ */
+static bool is_due(struct gpubpf_kernel_entry *entry)
+{
+	uint64_t every = gpubpf_session_every_ns(), now, from;
+
+	if (!every)
+		return true;
+	from = atomic_load(&entry->every_from_ns); /* before the clock, so that `now` is not earlier */
+	now = gpubpf_now_ns();
+	return (!from || now - from >= every) && atomic_compare_exchange_strong(&entry->every_from_ns, &from, now);
+}
+
+/* Returns true if --first N admits the launch: only the first N launches that can be probed are probed. */
 static bool is_within_first(struct gpubpf_kernel_entry *entry)
 {
 	uint64_t first = gpubpf_session_first();
 
 	if (!first)
 		return true;
+	begin_round(entry);
 	if (atomic_load_explicit(&entry->admitted, memory_order_relaxed) >= first)
 		return false;
 	return atomic_fetch_add_explicit(&entry->admitted, 1, memory_order_relaxed) < first;
 }
 
-/* Does the entry match the current plan? */
+/* Returns true if the entry's binding belongs to the current plan. */
 static bool is_current(const struct gpubpf_dispatch_entry *dispatch)
 {
 	return atomic_load_explicit(&dispatch->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* Refresh the binding. Counts the time as waiting time in the kernel table, not as cost of the hook. Repeats if
- * launches of other threads changed the register limit meanwhile. True: the entry matches the plan. */
+/*
+ * Refresh the binding. The time counts as waiting time in the kernel table, not as cost of the agent. If launches of
+ * other threads changed the register limit meanwhile, the refresh is repeated. Returns true if the entry has the
+ * current plan.
+ */
 static bool refresh_timed(struct gpubpf_dispatch_entry *dispatch, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
@@ -85,7 +116,7 @@ static bool refresh_timed(struct gpubpf_dispatch_entry *dispatch, uint64_t *wait
 	return current;
 }
 
-/* Cached per thread; the child of a fork queries both ids again. */
+/* Returns process id << 32 | thread id. The value is cached per thread; the child of a fork queries both ids again. */
 static uint64_t pid_tgid(void)
 {
 	static _Thread_local uint64_t known;
@@ -98,20 +129,20 @@ static uint64_t pid_tgid(void)
 	return known;
 }
 
-/* Refresh the binding in a runtime callback, where waiting is forbidden. False: the twin is not built yet. */
+/* Refresh the binding in a runtime callback, which must not wait. Returns false if the twin is not built yet. */
 static bool refresh_in_callback(struct gpubpf_hook_launch *l)
 {
 	if (!gpubpf_twin_refresh_binding(l->dispatch, false) || is_current(l->dispatch) ||
 	    gpubpf_entry_has_twin(l->dispatch))
 		return true;
 	l->miss = GPUBPF_MISS_CALLBACK;
-	gpubpf_log_once("kernel %s: launched in an event callback, which must not wait for its twin; it runs "
-			"unprobed there until a launch outside a callback has built the twin",
+	gpubpf_log_once("kernel %s: launched in an event callback, so it runs unprobed; a launch outside callbacks "
+			"must build its twin first, because callbacks must not wait",
 			l->kernel->name);
 	return false;
 }
 
-/* Hand the refresh to an agent thread. */
+/* Let an agent thread refresh the binding. */
 static void refresh_async(struct gpubpf_dispatch_entry *dispatch)
 {
 	if (atomic_load_explicit(&dispatch->plan, memory_order_relaxed) == GPUBPF_NO_PLAN &&
@@ -120,8 +151,10 @@ static void refresh_async(struct gpubpf_dispatch_entry *dispatch)
 	gpubpf_agent_job_start(dispatch);
 }
 
-/* The launch may not wait for the plan's twin: an agent thread builds it. Meanwhile launches run the entry's present
- * twin. False: it has none. */
+/*
+ * The launch may not wait for the current plan's twin, so let an agent thread build that twin. Meanwhile launches run
+ * the entry's present twin. Returns false if the entry has no twin.
+ */
 static bool use_present_twin(struct gpubpf_hook_launch *l)
 {
 	bool wanted = atomic_load_explicit(&l->dispatch->is_refreshing, memory_order_relaxed) ||
@@ -140,7 +173,7 @@ static bool may_wait(const struct gpubpf_dispatch_entry *dispatch)
 	       gpubpf_wait_budget_is_left();
 }
 
-/* False: the launch has no twin; l->miss has the reason. */
+/* Refresh the binding. Returns false if the launch has no twin; then l->miss has the reason. */
 static bool refresh_binding(struct gpubpf_hook_launch *l, uint64_t *waited)
 {
 	bool refreshed;
@@ -184,13 +217,15 @@ static void select_twin(struct gpubpf_hook_launch *l)
 		l->miss = GPUBPF_MISS_UNATTACHED;
 	else if (!binding->twin)
 		l->miss = binding->has_no_place ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
+	else if (!is_due(l->dispatch->entry))
+		l->miss = GPUBPF_MISS_SAMPLED;
 	else if (!is_within_first(l->dispatch->entry))
 		l->miss = GPUBPF_MISS_FIRST;
 	else
 		set_twin(l, binding);
 }
 
-/* Choose the original (with l->miss) or a twin. Returns the time that the launch waited, in ns. */
+/* Choose the original, with the reason in l->miss, or a twin. Returns the time that the launch waited, in ns. */
 static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_dispatch_entry *dispatch = l->dispatch;
@@ -209,7 +244,7 @@ static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
 	return waited;
 }
 
-/* The first launch of a prefetched kernel. */
+/* Record the first launch of a prefetched kernel. */
 static void note_first_launch(struct gpubpf_dispatch_entry *dispatch)
 {
 	gpubpf_entry_note_used(dispatch);
@@ -248,8 +283,10 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
 }
 
-/* Does nothing once MAX_UNUSED twins wait for their launch: a program may look up hundreds of kernels and launch
- * few. */
+/*
+ * Does nothing if MAX_UNUSED prefetched twins have not been launched yet: an application may look up hundreds of
+ * kernels and launch few of them.
+ */
 void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_dispatch_entry *dispatch;
@@ -275,11 +312,20 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	enum gpubpf_miss miss = gpubpf_miss_reason(l->kernel->full_name);
 
 	if (miss == GPUBPF_MISS_UNSUPPORTED)
-		gpubpf_log_once("process %d launches kernels that its parent made before the fork; they run "
-				"unprobed there; only kernels in contexts that the child creates are probed",
+		gpubpf_log_once("process %d launches kernels that its parent made before the fork; they run unprobed; "
+				"load them again in a context that the child creates",
 				getpid());
 	gpubpf_count_unprobed(l->inherited, l, miss, GPUBPF_KERNEL_REFUSED,
 			      "made before the fork of the process that launches it");
+}
+
+void gpubpf_hook_launch_refuse(struct gpubpf_hook_launch *l, enum gpubpf_miss why)
+{
+	if (l->followed)
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));
+	l->followed = false;
+	l->twin = NULL;
+	l->miss = why;
 }
 
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
@@ -287,7 +333,8 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	struct gpubpf_kernel_row *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
-		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the twin never started */
+		/* the twin was counted as running, but never started */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return;
 	if (l->inherited)
@@ -311,16 +358,19 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 {
 	if (error == GPUBPF_TWIN_NO_ROOM)
-		gpubpf_log_once("kernel %s: its twin needs more registers or shared memory than a launch of this "
-				"shape has; it ran unprobed",
+		gpubpf_log_once("kernel %s: its twin needs more registers or shared memory than are available for a "
+				"launch of this size; the launch ran unprobed",
 				l->kernel->name);
 	else if (error != GPUBPF_TWIN_REPORTED)
-		gpubpf_log_once("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
+		gpubpf_log_once("kernel %s: the runtime refused a launch of its twin with error %d; the launch ran "
 				"unprobed",
 				l->kernel->name, error);
 }
 
-/* The launch's twin has too many registers to fit: replace it by one limited to l->registers. False: none is ready. */
+/*
+ * The launch's twin uses too many registers to fit. Replace it by a twin that is limited to l->registers registers.
+ * Returns false if no such twin is ready.
+ */
 static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;
@@ -329,7 +379,8 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!l->registers || gpubpf_hook_callbacks)
 		return false;
 	if (l->followed)
-		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the first twin never started */
+		/* the first twin was counted as running, but never started */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));
 	l->followed = false;
 	gpubpf_twin_limit_registers(l->dispatch, l->registers);
 	if (!is_current(l->dispatch) && !gpubpf_wait_budget_is_left())
@@ -342,8 +393,8 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	set_twin(l, binding);
-	gpubpf_log_once("kernel %s: launched with as many blocks as fit the device at once; its twin was rebuilt "
-			"with %u registers per thread, so that they still fit",
+	gpubpf_log_once("kernel %s: its twin was rebuilt with %u registers per thread, so that all blocks of the "
+			"launch still fit on the device at once",
 			l->kernel->name, l->registers);
 	return true;
 }

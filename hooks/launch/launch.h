@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's launch path, shared by all runtimes. An adapter (hooks/opencl/, hooks/cuda/, hooks/hip/,
- * hooks/level_zero/) translates its runtime's calls into calls of these functions. The launch path decides whether a
+ * The agent's launch path, which all runtimes share. An adapter (hooks/opencl/, hooks/cuda/, hooks/hip/,
+ * hooks/level_zero/) translates calls of its runtime into calls of these functions. The launch path decides whether a
  * launch runs the original or a twin, and the adapter enqueues that kernel.
  * Depends on libc only. All functions are thread-safe. Without a session a call costs one load and one branch.
  *
- *   program built   gpubpf_hook_program_create()   Records the program; ops->image() returns its image later.
- *   kernel created  gpubpf_hook_kernel_create()    Records the kernel and its name.
- *                   gpubpf_hook_kernel_prefetch()     Has its twin built and loaded before the first launch.
- *   launch          gpubpf_hook_launch_begin()     Returns the original, or a twin and its extra arguments. Matches the
- *                                                  name against the attached patterns whenever these have changed.
- *                   ... the adapter enqueues the kernel that begin() returned ...
- *                   gpubpf_hook_launch_end()       Counts; makes the adapter copy maps back when due.
+ * The application     The adapter calls               Effect
+ *
+ *   Builds a program  `gpubpf_hook_program_create()`  Records the program; ops->image() returns its image later.
+ *   Creates a kernel  `gpubpf_hook_kernel_create()`   Records the kernel and its name.
+ *                     `gpubpf_hook_kernel_prefetch()` Builds and loads the kernel's twin before the first launch.
+ *   Launches          `gpubpf_hook_launch_begin()`    Selects the original, or a twin with its extra arguments. If
+ *                                                     patterns were attached or detached, matches the name again.
+ *                     (the adapter enqueues the selected kernel)
+ *                     `gpubpf_hook_launch_end()`      Counts the launch. If maps are due, the adapter copies them.
  */
 #ifndef GPUBPF_HOOKS_LAUNCH_H
 #define GPUBPF_HOOKS_LAUNCH_H
@@ -30,14 +32,40 @@
 #include "hooks/process/callbacks.h"
 #include "hooks/process/time.h"
 
-struct gpubpf_hook_device; /* one per (context, device) that the application uses */
+struct gpubpf_hook_device; /* one record per pair of context and device that the application uses */
 struct gpubpf_hook_program;
 struct gpubpf_hook_kernel;
 
-/* The application's image in the session's format. ops->image() fills it; the adapter owns its memory until
- * ops->image_put(). */
+/* Names of kernels, in one malloc'd block. */
+struct gpubpf_names {
+	uint32_t n;
+	size_t size; /* bytes of text */
+	char text[]; /* n names, each with its terminating NUL */
+};
+/*
+ * twin_links.c: copy n names. Skips empty names and names that do not fit in GPUBPF_WHOLE_NAME_SIZE. Returns NULL if
+ * out of memory.
+ */
+struct gpubpf_names *gpubpf_names_create(const char *const *names, uint32_t n);
+/* Like gpubpf_names_create(), for one string with a `separator` between the names. */
+struct gpubpf_names *gpubpf_names_split(const char *text, char separator);
+
+/* The image of twins, as the session built it. */
+struct gpubpf_hook_twin_image {
+	enum gpubpf_image_kind kind;
+	const void *data;
+	size_t size;
+	const void *code; /* machine code that an assembler made from the text in `data`; NULL: none */
+	size_t code_size;
+	const char *options;
+};
+
+/*
+ * The application's image in the session's format. The adapter's operation image() fills it, and the adapter owns the
+ * memory until image_put().
+ */
 struct gpubpf_hook_image {
-	/* input: mask of 1 << enum gpubpf_image_kind, twin kinds that the runtime failed to load */
+	/* input: bit 1 << enum gpubpf_image_kind is set for each kind of twin that the runtime failed to load */
 	uint32_t unloadable;
 	enum gpubpf_image_kind kind;
 	const void *data;
@@ -49,15 +77,15 @@ struct gpubpf_hook_image {
 		size_t size;
 	} *headers;
 	uint32_t nheaders;
-	const char *cwd; /* cwd, built_ns: as in struct gpubpf_image; cwd NULL: "" */
+	const char *cwd; /* cwd and built_ns: as in struct gpubpf_image; a NULL cwd means "" */
 	uint64_t built_ns;
-	uint64_t identity;  /* programs of the same image have the same number, others differ; 0: unknown */
-	bool is_cached;     /* the session has cached the image under its identity: `data` is unset */
-	const char *from;   /* file that contains or loaded the image, at most 255 bytes; NULL: unknown */
+	uint64_t identity;  /* identifies the image: equal for programs with the same image; 0 if unknown */
+	bool is_cached;     /* the session has cached the image under its identity, and `data` is unset */
+	const char *from;   /* name of the file that contains or loads the image, at most 255 bytes; NULL: unknown */
 	const char *reason; /* not NULL: why the program cannot be probed */
 };
 
-/* one kernel's twin in a twin image, as the session describes it */
+/* One kernel's twin in a twin image, as the session describes it. */
 struct gpubpf_hook_twin {
 	const char *name;
 	uint64_t kernel; /* id of the original kernel */
@@ -65,36 +93,53 @@ struct gpubpf_hook_twin {
 	uint32_t flags;  /* enum gpubpf_twin_flags */
 };
 
-/* operations of an adapter; the launch path calls all of them without holding its locks */
+/* Operations of an adapter. The launch path holds none of its locks when it calls them. */
 struct gpubpf_hook_ops {
 	const char *backend;
 	const struct gpubpf_device_ops *device;
-	/* Names of all kernels of the program, separated by ';', malloc'd for the caller. NULL: unknown. Optional:
-	 * without it each program has one kernel. */
-	char *(*kernels)(void *adapter_program);
-	/* Fill *image for the program on a device, once per request for a twin image. image_put() follows. */
+	/*
+	 * Returns the names of all kernels of the program, or NULL if unknown. The caller frees them. Optional: without
+	 * this operation each program has one kernel.
+	 */
+	struct gpubpf_names *(*kernels)(void *adapter_program);
+	/*
+	 * Fill *image for the program on a device. The launch path calls image() once per request for twins, and
+	 * image_put() after it.
+	 */
 	int (*image)(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image);
 	void (*image_put)(struct gpubpf_hook_image *image);
-	/* Load the twin image; *module receives the adapter's handle. An agent thread may call it, even after the
-	 * application released the program. */
-	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
-			 const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why);
-	/* Create one kernel of the twin image; the adapter refuses if the runtime reports other parameters. */
+	/*
+	 * Load the twin image. *module receives the adapter's handle of the loaded module. An agent thread may call
+	 * this operation, even after the application released the program.
+	 */
+	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program,
+			 const struct gpubpf_hook_twin_image *image, void **module, struct gpubpf_reason *why);
+	/*
+	 * Create the twin of one kernel from the loaded module. The adapter refuses the twin if the runtime reports
+	 * other parameters than the session.
+	 */
 	int (*twin_kernel)(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
 			   struct gpubpf_reason *why);
-	/* Registers per thread of the original and of the twin. NULL: the runtime does not report them. */
+	/*
+	 * Store the number of registers per thread of the original and of the twin. NULL: the runtime does not report
+	 * registers.
+	 */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
-	/* Which compiler turned the twin's text into machine code. NULL: the runtime has only one compiler, or
-	 * compiles nothing. */
+	/*
+	 * Returns which compiler translated the twin's text into machine code. NULL: the runtime has only one compiler,
+	 * or compiles nothing.
+	 */
 	enum gpubpf_compiled_by (*twin_compiled_by)(const void *twin);
-	/* May the runtime run the twin later without a launch, for example from a graph? Then later attaches and
-	 * detaches do not affect those runs. NULL: never. */
+	/*
+	 * Returns true if the runtime may run the twin later without a launch, for example from a graph. Later attaches
+	 * and detaches do not affect such runs. NULL: this never happens.
+	 */
 	bool (*twin_kept)(const void *twin);
 	void (*twin_kernel_put)(void *twin);
 	void (*twin_unload)(void *module);
 };
 
-/* Asserts that the adapter has all operations except the optional ones, and its device operations too. */
+/* Assert that the adapter has all mandatory operations, including its device operations. */
 static inline void gpubpf_hook_check(const struct gpubpf_hook_ops *ops)
 {
 	gpubpf_device_check(ops->device);
@@ -103,42 +148,68 @@ static inline void gpubpf_hook_check(const struct gpubpf_hook_ops *ops)
 	assert(ops->twin_kernel && ops->twin_kernel_put);
 }
 
-/* Join the session that $GPUBPF_SESSION names. Each runtime's adapter may call it; the session still sees one process.
- * Returns 0, or -ENOENT without a session: the adapter stays inactive. Returns -EBUSY if $GPUBPF_BACKEND
- * names another runtime. Waits at most 2 s. */
+/*
+ * Join the session that $GPUBPF_SESSION names. The adapters of several runtimes may call this, and the session still
+ * sees one process. Returns 0. Without a session returns -ENOENT, and the adapter stays inactive. If $GPUBPF_BACKEND
+ * names another runtime, returns -EBUSY. Waits at most 2 s.
+ */
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops);
-bool gpubpf_hook_active(void); /* is a session connected? */
-/* Has this process joined a session? The session may have ended since; the adapter must still release its records.
- * False once a seccomp filter forbids calls of the agent. */
+/* Returns the launch path's handlers, which hooks/attach passes to the client. */
+const struct gpubpf_client_handlers *gpubpf_hook_handlers(void);
+bool gpubpf_hook_attached(void); /* is a tool attached to this process? */
+bool gpubpf_hook_active(void);   /* is a session connected? */
+/*
+ * Returns true if this process has joined a session. If the session has ended since, the adapter must still release its
+ * records. Returns false after a seccomp filter forbade calls of the agent.
+ */
 bool gpubpf_hook_joined(void);
 
-/* `ordinal` is the device number that users see (helper 512). The agent opens the device when the first matched
- * kernel is launched on it. */
+/*
+ * Create the record of a device. `ordinal` is the device number that users see (helper 512). The agent opens the device
+ * when a kernel that the plan matches is first launched on it.
+ */
 int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how, uint32_t ordinal,
 			      struct gpubpf_hook_device **device);
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *device);
-/* The device of the runtime's context `key`, created on the first call and cached. NULL: out of memory. */
+/*
+ * Return the device of the runtime's context `key`. The first function returns NULL for an unknown context. The second
+ * function creates the device if it does not exist, and returns NULL if out of memory.
+ */
 struct gpubpf_hook_device *gpubpf_hook_device_find(const struct gpubpf_hook_ops *ops, const void *key);
 struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *ops, const void *key,
 						  const struct gpubpf_device_open *how, uint32_t ordinal);
 /*
- * The runtime is about to destroy context `key`: copy its maps back and release all agent resources in it. A device
- * added later under the same key is a new one; launches never choose twins of this one again.
+ * Call before the runtime destroys context `key`: copies the context's maps to host memory and releases the agent's
+ * resources in the context. If the key is reused, gpubpf_hook_device_add() creates a new device. Launches never choose
+ * twins of the destroyed device again.
  */
 void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key);
+/* Call fn() for each device of the adapter that has a key. */
+void gpubpf_hook_devices_each(const struct gpubpf_hook_ops *ops, void (*fn)(struct gpubpf_hook_device *device));
+/* At a detach: end all devices of the adapter that have a key. No thread may launch. */
+void gpubpf_hook_devices_end(const struct gpubpf_hook_ops *ops);
+void gpubpf_hook_devices_forget(const struct gpubpf_hook_ops *ops); /* free their records, which no thread uses */
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
-/* Use the device's context outside an application call on it. The context's destruction waits for
- * gpubpf_hook_device_leave(), up to a time limit. False: the context is gone, or belongs to the parent of a fork; then
- * do not call leave. */
+/*
+ * Use the device's context in a thread that is not in an application's call on that context. The context's destruction
+ * waits for gpubpf_hook_device_leave(), up to a time limit. Returns false if the context is destroyed, or belongs to
+ * the parent of a fork; then do not call gpubpf_hook_device_leave().
+ */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *device);
 void gpubpf_hook_device_leave(struct gpubpf_hook_device *device);
 const struct gpubpf_device_open *gpubpf_hook_device_open_params(const struct gpubpf_hook_device *device);
-/* CLOCK_MONOTONIC minus a device clock that counts ns, as last measured; known once a twin is loaded. */
+/*
+ * Returns CLOCK_MONOTONIC minus the device's clock, which counts ns, as last measured. The value is known after a twin
+ * was loaded.
+ */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);
-/* device address of the arena, passed to twins; 0 before the device has it */
+/* Returns the device address of the arena, which twins receive, or 0 if the device has no arena yet. */
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device);
-/* Runtime memory objects of kind `where` outside the arena that twins access without receiving them as arguments.
- * Stores at most `most` handles in `memory` and returns their number; with `most` 0, returns how many exist. */
+/*
+ * Get the runtime's memory objects of kind `where` that are outside the arena. Twins access them without receiving them
+ * as arguments. Stores at most `most` handles in `memory` and returns their number. If `most` is 0, returns how many
+ * exist.
+ */
 uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *device, enum gpubpf_placement where, void **memory,
 				   uint32_t most);
 
@@ -149,120 +220,168 @@ void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
 			      struct gpubpf_hook_kernel **kernel);
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
-/* The application created or looked up the kernel and may launch it on the device: build and load its twin now. The
- * caller waits like a first launch; if it may not wait, an agent thread does the work. */
+/*
+ * Build and load the kernel's twin now. Call this when the application has created or looked up the kernel and may
+ * launch it on the device. The caller waits as it would at the first launch. If it may not wait, an agent thread does
+ * the work.
+ */
 void gpubpf_hook_kernel_prefetch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device);
-bool gpubpf_hook_kernel_is_matched(const struct gpubpf_hook_kernel *kernel); /* has any plan matched it so far? */
+/* has any plan matched the kernel so far? */
+bool gpubpf_hook_kernel_is_matched(const struct gpubpf_hook_kernel *kernel);
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
 
-/* Has the session cached the image with this identity? Then the adapter need not copy it again. */
+/*
+ * Returns true if the session has cached the image with this identity. Then the adapter need not copy the image again.
+ */
 bool gpubpf_image_is_cached(uint64_t identity);
 
 struct gpubpf_hook_launch {
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	uint32_t dim;
-	size_t grid[3], block[3]; /* threads of the whole grid; threads per block, 0 if the runtime chooses */
+	size_t grid[3], block[3]; /* threads in the whole grid; threads per block, 0 if the runtime chooses */
 	/* outputs of begin() */
-	void *twin;          /* the adapter's twin handle; NULL: launch the original */
-	uint32_t twin_flags; /* enum gpubpf_twin_flags: which extra arguments to set */
-	uint64_t arena;      /* arena, number, pid_tgid: values of the extra arguments */
+	void *twin;          /* the adapter's handle of the twin; NULL: launch the original */
+	uint32_t twin_flags; /* enum gpubpf_twin_flags: the extra arguments that the twin needs */
+	uint64_t arena;      /* arena, number and pid_tgid are the values of the extra arguments */
 	uint64_t number;
-	uint64_t pid_tgid; /* also holds the launch stack's number if programs use it (maps/layout.h) */
-	bool followed;     /* the adapter must call gpubpf_hook_completed() once after the twin's end */
-	/* output of twin() (gpubpf_hook_launch_run()) with GPUBPF_TWIN_NO_ROOM: registers per GPU thread at which the
-	 * twin would fit; 0: none */
+	uint64_t pid_tgid; /* also contains the number of the launching stack if BPF programs use it (maps/layout.h) */
+	bool followed;     /* the adapter must call gpubpf_hook_completed() once after the twin has ended */
+	/*
+	 * The callback `twin` of gpubpf_hook_launch_run() sets this when it returns GPUBPF_TWIN_NO_ROOM. The value is
+	 * the number of registers per GPU thread at which the twin would fit, or 0 if there is none.
+	 */
 	uint32_t registers;
 	/* private to the launch path */
 	struct gpubpf_dispatch_entry *dispatch;
-	const struct gpubpf_hook_binding *binding; /* binding that holds the twin */
-	/* not NULL: the parent of a fork created the kernel or device, so this process only counts the launch here */
+	const struct gpubpf_hook_binding *binding; /* binding that contains the twin */
+	/*
+	 * not NULL: the kernel or device was created by the parent of a fork, so this process only counts the launch
+	 * here
+	 */
 	struct gpubpf_kernel_entry *inherited;
 	uint64_t spent_ns;
-	enum gpubpf_miss miss; /* why there is no twin */
+	enum gpubpf_miss miss; /* why the launch has no twin */
 };
 
 enum gpubpf_hook_outcome {
-	GPUBPF_LAUNCHED,          /* the kernel that begin() returned was enqueued */
+	GPUBPF_LAUNCHED,          /* the kernel that gpubpf_hook_launch_begin() selected was enqueued */
 	GPUBPF_LAUNCHED_ORIGINAL, /* the runtime refused the twin; the original was enqueued */
 	GPUBPF_LAUNCH_FAILED,     /* the runtime refused the original too: nothing was enqueued */
 };
 
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
+/* Call if the adapter cannot launch the twin that launch_begin() chose. The adapter then launches the original. */
+void gpubpf_hook_launch_refuse(struct gpubpf_hook_launch *launch, enum gpubpf_miss why);
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome);
 
 /*
- * Combines gpubpf_hook_launch_begin(), the launch and gpubpf_hook_launch_end(), for runtimes that copy arenas after
- * waiting for the context. Callback `twin` enqueues l->twin. It returns GPUBPF_TWIN_NO_ROOM if the twin does not fit,
- * or the runtime's error. Then `original` runs and its error is returned. If a lower register limit would make the twin
- * fit, the agent first builds a twin with that limit. The launch waits for it as for any twin, and later launches of
- * the kernel use it.
+ * Combines gpubpf_hook_launch_begin(), the launch and gpubpf_hook_launch_end(), for runtimes that copy arenas back when
+ * the application waits for the context. Callback `twin` enqueues l->twin. It returns 0, GPUBPF_TWIN_NO_ROOM if the
+ * twin does not fit, or the runtime's error. After a failure the callback `original` runs, and this function returns
+ * its error. If the twin would fit with a lower register limit, the agent first builds a twin with that limit. The
+ * launch waits for that twin as for any twin, and later launches of the kernel use it.
  */
 #define GPUBPF_TWIN_NO_ROOM (-1)
-#define GPUBPF_TWIN_REPORTED (-2) /* the twin was refused; the adapter has already reported why */
+#define GPUBPF_TWIN_REPORTED (-2) /* the twin was refused, and the adapter has already reported why */
 
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 			   int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call);
 
-/* Report to the user that the original ran instead, and why. */
+/*
+ * Measures how long a launch runs on the device. The report compares probed and unprobed launches with these times. The
+ * adapter calls gpubpf_hook_measure() between gpubpf_hook_launch_begin() and gpubpf_hook_launch_end(). It returns NULL
+ * if the launch is not measured. probed: the launch runs a twin. Later the adapter reports both the start and the end
+ * of the launch, from any thread and in any order. For a start or an end that will not be reported, it calls
+ * gpubpf_hook_measure_drop().
+ */
+struct gpubpf_hook_measure;
+
+struct gpubpf_hook_measure *gpubpf_hook_measure(const struct gpubpf_hook_launch *launch, bool probed);
+void gpubpf_hook_measure_start(struct gpubpf_hook_measure *measure);
+/*
+ * Use the time of gpubpf_hook_measure() as the launch's start. The adapter calls this if the launch may have run before
+ * its start could be reported. Call it before gpubpf_hook_measure_end() can be called.
+ */
+void gpubpf_hook_measure_late(struct gpubpf_hook_measure *measure);
+void gpubpf_hook_measure_end(struct gpubpf_hook_measure *measure);
+void gpubpf_hook_measure_drop(struct gpubpf_hook_measure *measure);
+
+/* Report to the user that the original ran instead of the twin, and why. */
 void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *launch, int error);
 
 /*
- * gpubpf_hook_fits(): if all blocks of the grid fit on the device at once with the original, do they with the twin?
- * Blocks of such a grid may wait for one another. Callback `blocks` stores in *n how many blocks one multiprocessor
- * holds, of the original (twin: false) or of the twin. Its results are cached in `fit` while the launch shape stays
- * the same. Callback `part` returns how many multiprocessors the launch may use: 0 for the whole device, < 0 if
- * unknown. NULL `part`: the whole device. It is called only if the answer depends on it.
+ * The function gpubpf_hook_fits() checks whether all blocks of the grid fit on the device at once. It returns false if
+ * they fit with the original but not with the twin. Blocks of such a grid may wait for one another.
+ *
+ * Callback `blocks` stores in *n how many blocks of the original (twin: false) or of the twin one multiprocessor holds.
+ * The results are cached in `fit` while the launch shape stays the same.
+ *
+ * Callback `part` returns how many multiprocessors the launch may use. It returns 0 for the whole device, and a
+ * negative value if unknown. It is called only if the answer depends on it. If `part` is NULL, the launch may use the
+ * whole device.
  */
 struct gpubpf_hook_fit {
-	_Atomic uint64_t known; /* last query and its results in one word, since threads query concurrently */
-	int units;              /* multiprocessors of the device */
+	_Atomic uint64_t known; /* last launch shape and its results in one word, since threads query concurrently */
+	int units;              /* number of multiprocessors of the device */
 };
 
 bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
 		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call), const void *call);
 
 /*
- * A recorded launch: the runtime runs it later, any number of times (graph, command list). gpubpf_hook_record_create()
- * records one whose runs are counted but not probed; `reason` (static text) says why. It reads the members `kernel` to
- * `block` of l. Release records with free(). NULL: out of memory, or the parent of a fork created the kernel or device.
+ * A recorded launch: the runtime runs it later, any number of times, from a graph or a command list. The function
+ * gpubpf_hook_record_create() makes a record whose runs are counted but not probed. `reason` is a static string that
+ * says why. The function reads the members `kernel` to `block` of l. It returns NULL if out of memory, or if the kernel
+ * or device was created by the parent of a fork. Release records with free().
  */
 struct gpubpf_hook_record;
 
 struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason);
 struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record);
-/* Call this instead of gpubpf_hook_launch_end() when the runtime recorded the launch. If it recorded the twin, each run
- * counts as probed. */
+/*
+ * Call this instead of gpubpf_hook_launch_end() when the runtime has recorded the launch. If the runtime recorded the
+ * twin, each run counts as probed.
+ */
 struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *launch,
 						     enum gpubpf_hook_outcome outcome, const char *reason);
 void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
 
-/* A twin of a launch with `followed` set has ended. The runtime's own threads may call it. */
+/* Call when a twin has ended and its launch has `followed` set. The runtime's own threads may call this. */
 void gpubpf_hook_completed(struct gpubpf_hook_device *device);
-/* From now on twins may run on the device whose end is not reported: a graph or list contains one, or the agent cannot
- * wait for the device. */
+/*
+ * Record that the device may run twins whose end is not reported. This is the case when a graph or command list
+ * contains a twin, or when the agent cannot wait for the device.
+ */
 void gpubpf_hook_untracked_launch(struct gpubpf_hook_device *device);
-/* The application has waited for a device: copy arenas outside host memory back, unless a twin runs or the last copy is
- * recent. If nothing is to be copied, costs two loads. */
+/*
+ * Call when the application has waited for a device: copies arenas outside host memory back. Does nothing if a twin
+ * runs or the last copy is recent. If nothing must be copied, the call costs two loads.
+ */
 void gpubpf_hook_device_synced(void);
+/* Unmap the arena that devices on host memory share. The adapter calls it at a detach, when no twin runs. */
+void gpubpf_shared_arena_release(void);
 
 /*
- * hooks/device/allocations.c: the application's allocations, for helpers that look them up. `context` owns the memory:
- * a context as in struct gpubpf_device_open, whose devices can access it, or a struct gpubpf_hook_device, the only one
- * that can. With `everywhere`, all devices of the process can. An added allocation replaces one with the same context
- * and base. Call gpubpf_allocation_remove() before the runtime frees the memory.
+ * hooks/device/allocations.c: the application's allocations, for helpers that look them up. `context` owns the memory.
+ * If it is a context as in struct gpubpf_device_open, all devices of that context can access the memory. If it is a
+ * struct gpubpf_hook_device, only that device can. If `everywhere` is true, all devices of the process can access the
+ * memory. An added allocation replaces an allocation with the same context and base address. Call
+ * gpubpf_allocation_remove() before the runtime frees the memory.
  */
-uint32_t gpubpf_allocation_number(void); /* number for the next allocation */
-uint32_t gpubpf_allocation_stack(void);  /* number of the calling stack; 0: no program uses stacks */
+uint32_t gpubpf_allocation_number(void); /* returns the number for the next allocation */
+uint32_t gpubpf_allocation_stack(void);  /* returns the number of the calling stack; 0: no BPF program uses stacks */
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *allocation);
 void gpubpf_allocation_remove(uint64_t base);
-/* Remove these bytes from all allocations that contain them. */
+/* Remove the bytes [base, base + size) from all allocations that contain them. */
 void gpubpf_allocation_cut(uint64_t base, uint64_t size);
-void gpubpf_allocations_end(const void *context); /* the context is destroyed, with all its allocations */
-/* For runtimes that do not report buffer addresses. gpubpf_allocations_in_use(): do programs on the device look up
- * allocations? gpubpf_buffer_address() stores the address at which kernels see the buffer. It runs a kernel and waits
- * for the device. 0 or -errno. */
+void gpubpf_allocations_end(const void *context); /* call when the context is destroyed: removes its allocations */
+/*
+ * For runtimes that do not report addresses of buffers. The first function returns true if BPF programs on the device
+ * look up allocations. The second function stores the address at which GPU kernels see the buffer. It launches a GPU
+ * kernel and waits for the device. It returns 0 or a negative errno value.
+ */
 bool gpubpf_allocations_in_use(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Do all blocks of a twin's grid fit on the device at once where those of its original do? */
+/* Checks that all blocks of a twin's grid fit on the device at once, if all blocks of the original's grid do. */
 #include "launch.h"
 
-/* gpubpf_hook_fit.known: bits 32 to 63 bytes of shared memory, 16 to 31 threads per block, 8 to 15 the twin's blocks
- * per multiprocessor, 0 to 7 the original's. */
+/*
+ * Layout of gpubpf_hook_fit.known: bits 32 to 63 are bytes of shared memory, 16 to 31 threads per block. Bits 8 to 15
+ * are the blocks of the twin per multiprocessor, 0 to 7 the blocks of the original.
+ */
 #define BLOCKS_MAX 255
 #define THREADS_MAX 65535
 
@@ -12,8 +14,10 @@ static uint64_t shape_of(uint32_t threads, uint32_t shared)
 	return (uint64_t)shared << 32 | (uint64_t)threads << 16;
 }
 
-/* Store the blocks per multiprocessor: n[0] of the original, n[1] of the twin. False: the runtime does not report
- * them. */
+/*
+ * Get the number of blocks per multiprocessor of the original, n[0], and of the twin, n[1]. Returns false if the
+ * runtime does not report them.
+ */
 static bool query_blocks(struct gpubpf_hook_fit *fit, uint32_t threads, uint32_t shared,
 			 int (*blocks)(const void *call, bool twin, int *n), const void *call, int n[2])
 {

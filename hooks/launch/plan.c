@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attached programs. The tool writes the plan into the kernel table without notifying agents. A launch compares its
- * entry's generation with the table's and reads the plan only if they differ. The reader gets a private copy.
+ * Reads the plan, the list of attached BPF programs. The tool writes the plan into the kernel table and does not notify
+ * agents. A launch compares the generation of its dispatch entry with the generation in the table. It reads the plan
+ * only if they differ. The reader gets a private copy.
  */
 #include "hooks/agent.h"
 
@@ -10,9 +11,9 @@
 
 #include "core/wire/match.h"
 
-#define MAX_WRITE_NS 2000000ull /* how long a reader waits for the tool, which needs microseconds to write a plan */
+#define MAX_WRITE_NS 2000000ull /* how long a reader waits for the tool, which takes microseconds to write a plan */
 
-/* NULL: out of memory, or the tool wrote the plan during the copy. */
+/* Returns a malloc'd copy. NULL: out of memory, or the tool changed the plan during the copy. */
 static struct gpubpf_plan *copy_plan(const struct gpubpf_kernel_table *table)
 {
 	uint64_t generation = __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE), n = 0;

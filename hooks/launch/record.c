@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches that the runtime recorded in a graph or a command list. Each run of the record is counted. It is probed only
- * if the runtime recorded a twin. */
+/*
+ * Launches that the runtime recorded in a graph or a command list. Each run of a recorded launch is counted. The run is
+ * probed only if the runtime recorded a twin.
+ */
 #include "count.h"
 
 #include <stdlib.h>
@@ -9,15 +11,16 @@
 #include "core/wire/checks.h"
 
 struct gpubpf_hook_record {
-	struct gpubpf_hook_launch launch; /* launch.kernel may be destroyed since; `entry` stays valid */
+	struct gpubpf_hook_launch launch; /* launch.kernel may have been destroyed; `entry` stays valid */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
-	enum gpubpf_kernel_state state; /* state to store in the kernel table with `reason` */
-	size_t size;                    /* bytes of the whole record, with links[] and the name */
+	enum gpubpf_kernel_state state; /* state that is stored in the kernel table together with `reason` */
+	size_t size;                    /* bytes of this record, including links[] and the name */
 	uint64_t plan;                  /* plan generation for which `miss` was determined */
 	enum gpubpf_miss miss;          /* why runs of the record are not probed */
 	bool probed;
-	uint32_t nlinks, links[]; /* links whose programs the twin contains; the kernel's full name follows them */
+	/* indices of the links whose BPF programs the twin contains; the kernel's full name follows */
+	uint32_t nlinks, links[];
 };
 
 static char *name_of(struct gpubpf_hook_record *r)
@@ -25,7 +28,7 @@ static char *name_of(struct gpubpf_hook_record *r)
 	return (char *)&r->links[r->nlinks];
 }
 
-/* binding: holds the recorded twin. NULL: the runtime recorded the original. */
+/* binding: the binding with the recorded twin, or NULL if the runtime recorded the original */
 static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l,
 						const struct gpubpf_hook_binding *binding, const char *reason)
 {
@@ -69,7 +72,8 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	struct gpubpf_hook_record *r;
 
 	if (l->followed)
-		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the twin starts later */
+		/* the twin starts later, so it does not count as running now */
+		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->dispatch)
@@ -77,7 +81,10 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
-	/* the plan has no twin for the kernel: a plain launch would miss for the same reason, so report that one */
+	/*
+	 * The plan has no twin for the kernel. Each run of the record counts this launch's miss reason, which an
+	 * unrecorded launch would count too.
+	 */
 	if (r && l->dispatch && !l->twin && !is_transient_miss(l)) {
 		r->plan = atomic_load_explicit(&l->dispatch->plan, memory_order_acquire);
 		r->miss = l->miss;
@@ -94,7 +101,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_reco
 	return r;
 }
 
-/* Count a run of the recorded twin, also for each link that it contains. */
+/* Count a run of the recorded twin, and count it for each link that the twin contains. */
 static void count_probed(const struct gpubpf_hook_record *r)
 {
 	struct gpubpf_kernel_row *k = r->entry->shared;

@@ -2,7 +2,7 @@
 /*
  * Does: creates a kernel's twin from a loaded module and makes launches use it.
  * Before: the module is loaded or refused.
- * After: the dispatch entry has the plan's binding: a twin, a refusal with its reason, or nothing attached.
+ * After: the dispatch entry has the plan's binding: a twin, a refusal with its reason, or NULL if nothing is attached.
  * Requires: the caller has called gpubpf_agent_job_use_device().
  */
 #include "twin.h"
@@ -41,7 +41,10 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 }
 
-/* Stores the reason. If the runtime failed to load an earlier form (PTX, machine code), puts that reason first. */
+/*
+ * Store the reason in the binding. If the runtime failed to load the twin in an earlier form (PTX or machine code), put
+ * that reason first.
+ */
 static void refuse_module(struct gpubpf_hook_binding *b, const struct gpubpf_twin_module *module, const char *reason)
 {
 	if (module->form_reason.text[0])
@@ -60,10 +63,11 @@ static void make_twin(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin
 	struct gpubpf_reason why = { 0 };
 	int err;
 
-	b->has_no_place = nothing && !module->form_reason.text[0]; /* no attached program has a place in it */
+	/* no attached BPF program has a place in the kernel */
+	b->has_no_place = nothing && !module->form_reason.text[0];
 	if (!entry || !entry->twin[0]) {
 		refuse_module(b, module,
-			      !entry ? "the session did not find this kernel in the program" :
+			      !entry ? "the session did not find this kernel in the application's image" :
 			      nothing && !b->has_no_place ? "its other form has no place that an attached program uses" :
 							    entry->reason);
 		return;
@@ -104,7 +108,7 @@ static struct gpubpf_hook_binding *get_or_create_binding(struct gpubpf_dispatch_
 	b->nlinks = gpubpf_plan_links(plan, dispatch->kernel->full_name, b->links);
 	if (!module)
 		refuse(b, "out of memory, or it was probed with too many combinations of programs; make the "
-			  "application load it again");
+			  "application load the kernel again");
 	else if (module->state == SET_LOADED)
 		make_twin(dispatch, module, b);
 	else
@@ -124,19 +128,22 @@ static void show_state(struct gpubpf_dispatch_entry *dispatch, const struct gpub
 	} else if (b && !b->has_no_place) {
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
-		/* after a detach (b is NULL) a kernel that was probed keeps that state */
+		/*
+		 * The condition excludes a kernel that was probed before a detach (b is NULL). Its state stays
+		 * `probed`.
+		 */
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_SEEN, "");
 	}
 }
 
-/* A graph that contains the previous twin continues to run it. */
+/* Warn if graphs may contain the previous twin, since these graphs still run it. */
 static void warn_of_graphs(const struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *before)
 {
 	const struct gpubpf_hook_ops *ops = dispatch->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
-		gpubpf_log_once("kernel %s: its attached programs have changed; graphs or command lists that the "
-				"program made before run it as it was then, until the program makes them again",
+		gpubpf_log_once("kernel %s has a new set of programs; graphs and command lists that were recorded "
+				"earlier still run the old set; record them again",
 				dispatch->kernel->name);
 }
 
@@ -148,8 +155,10 @@ static bool is_subset_of_links(const struct gpubpf_hook_binding *some, const uin
 	return true;
 }
 
-/* Does the kernel keep its previous twin? Yes if a newly attached program cannot be inserted, and no program of the
- * previous twin was detached. */
+/*
+ * Returns true if the kernel keeps its previous twin: a newly attached program cannot be inserted, and no program in
+ * the previous twin was detached.
+ */
 static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_hook_binding *before,
 				const struct gpubpf_hook_binding *b)
 {
@@ -162,7 +171,7 @@ static bool keeps_previous_twin(const struct gpubpf_dispatch_entry *dispatch, co
 	return true;
 }
 
-/* Make launches use b, unless the entry already has the binding of a newer plan. The caller holds the kernel's lock. */
+/* Make launches use b, unless the entry already has a newer plan's binding. The caller holds the kernel's lock. */
 static void set_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 			struct gpubpf_hook_binding *b)
 {
@@ -182,7 +191,10 @@ static void set_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpu
 		warn_of_graphs(dispatch, before);
 }
 
-/* False: the application has released the kernel, or another thread holds the lock and the caller may not wait. */
+/*
+ * Returns false if the application has released the kernel. If may_wait is false, also returns false if another thread
+ * holds the lock.
+ */
 static bool lock_kernel(struct gpubpf_hook_kernel *kernel, bool may_wait)
 {
 	if (may_wait ? pthread_mutex_lock(&kernel->lock) : pthread_mutex_trylock(&kernel->lock))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twin modules of a program: one per device, set of matching links and register limit. */
+/* Keeps the twin modules of a program: one module per device, set of matching links and register limit. */
 #include "twin.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "core/wire/checks.h"
 
-#define MAX_MODULES 64 /* per program and device: combinations of attached programs and register limits */
+#define MAX_MODULES 64 /* limit per program and device: combinations of attached BPF programs and register limits */
 
 int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, ...)
 {
@@ -32,7 +32,8 @@ static bool twin_module_matches(const struct gpubpf_twin_module *module, const s
 
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
 							    struct gpubpf_hook_device *device, uint32_t registers,
-							    uint32_t *links, uint32_t nlinks, char *kernel_names)
+							    uint32_t *links, uint32_t nlinks,
+							    struct gpubpf_names *kernel_names)
 {
 	struct gpubpf_twin_module *module;
 	uint32_t n = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: brings a dispatch entry up to the current plan. It sends the program's image once per device, set of matching
- * links and register limit, with the names of the matching kernels. The session answers with an image to load and its
- * kernels.
+ * Does: updates a dispatch entry to the current plan. Sends the program's image to the session once per device, set of
+ * matching links and register limit, with the names of the matching kernels. The session answers with a twin image and
+ * a list of its kernels, and the runtime loads that image.
  * Before: the entry has the binding of an older plan, or no binding.
- * After: the entry has the plan's binding: a twin, a refusal with its reason, or nothing attached. It stays at the
- * older plan when the wait budget is used up, or when no twin is ready and the caller may not wait.
- * Requires: the lock order of agent.h. Agent threads (async_twins.c) take the same steps without using the budget.
+ * After: the entry has the plan's binding: a twin, a refusal with its reason, or NULL if nothing is attached. The entry
+ * stays at the older plan if the wait budget is used up. It also stays there if no twin is ready and the caller may not
+ * wait.
+ * Requires: the lock order of agent.h. Agent threads (async_twins.c) call the same functions without using the budget.
  *
- * A plan that restores an earlier set of programs reuses its twins.
+ * If a plan has the same set of BPF programs as an earlier plan, the twins of that plan are reused.
  */
 #include "twin.h"
 
@@ -17,16 +18,19 @@
 
 #include "core/wire/checks.h"
 
-/* Was the kernel launched only by API calls for which gpubpf cannot use a twin? The row keeps that refusal until a twin
- * runs. */
+/*
+ * Returns true if the kernel was launched only by API calls for which gpubpf cannot use a twin. The row keeps this
+ * refusal until a twin runs.
+ */
 static bool has_unsupported_launch(const struct gpubpf_kernel_row *k)
 {
 	return __atomic_load_n(&k->state, __ATOMIC_RELAXED) == GPUBPF_KERNEL_REFUSED &&
 	       __atomic_load_n(&k->missed[GPUBPF_MISS_UNSUPPORTED], __ATOMIC_RELAXED);
 }
 
-/* Request the module's twins and load the answer, as far as the caller may wait. The caller holds the program's
- * lock. */
+/*
+ * Request the module's twins and load the answer, as far as the caller may wait. The caller holds the program's lock.
+ */
 static void refresh_module_once(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin_module *module)
 {
 	const char *kernel = dispatch->kernel->full_name;
@@ -43,7 +47,7 @@ static void refresh_module_once(struct gpubpf_dispatch_entry *dispatch, struct g
 	gpubpf_twin_wait_while_busy(module);
 }
 
-/* Repeats with another form of the twin (PTX, machine code) each time the runtime fails to load one. */
+/* Request and load the twins. If the runtime fails to load one form (PTX or machine code), repeat with another form. */
 static void refresh_module(struct gpubpf_dispatch_entry *dispatch, struct gpubpf_twin_module *module)
 {
 	uint32_t known;
@@ -54,11 +58,13 @@ static void refresh_module(struct gpubpf_dispatch_entry *dispatch, struct gpubpf
 	} while (module->state < SET_LOADED && module->unloadable != known);
 }
 
-/* Names of all kernels of the program, queried once. NULL: the adapter does not report them, so the program counts as
- * one kernel. */
-static const char *kernels_of(struct gpubpf_hook_program *program)
+/*
+ * Returns the names of all kernels of the program, which are queried once. NULL: the adapter does not report names, so
+ * the program counts as one kernel.
+ */
+static const struct gpubpf_names *kernels_of(struct gpubpf_hook_program *program)
 {
-	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
+	struct gpubpf_names *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
 
 	if (names || gpubpf_is_agent_thread() || !program->ops->kernels ||
 	    !(names = program->ops->kernels(program->adapter)))
@@ -69,17 +75,23 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 	return none;
 }
 
-/* Find or create the twin module for the links that match kernels of the program. With may_wait it is also requested
- * and loaded, as far as time allows. NULL: out of memory, or too many modules. */
+/*
+ * Find or create the twin module for the links that match kernels of the program. With may_wait, also request and load
+ * its twins, within the wait budget. Returns NULL if out of memory, or if there are too many modules.
+ */
 static struct gpubpf_twin_module *find_module(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 					      uint32_t registers, bool may_wait)
 {
 	struct gpubpf_hook_program *program = dispatch->kernel->program;
-	const char *kernels = kernels_of(program);
+	const char *own_name = dispatch->kernel->full_name;
+	const struct gpubpf_names *kernels = kernels_of(program);
+	struct gpubpf_names *own = kernels ? NULL : gpubpf_names_create(&own_name, 1);
 	struct gpubpf_twin_module *module;
 	struct gpubpf_plan_subset part;
+	int err = kernels || own ? gpubpf_twin_select_links(plan, kernels ? kernels : own, &part) : -ENOMEM;
 
-	if (gpubpf_twin_select_links(plan, kernels ? kernels : dispatch->kernel->full_name, &part) < 0)
+	free(own);
+	if (err < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
 	module = gpubpf_twin_module_get_or_create(program, dispatch->device, registers, part.links, part.nlinks,
@@ -106,8 +118,10 @@ static bool is_final(struct gpubpf_twin_module *module)
 	return made;
 }
 
-/* Binds the entry while the device is in use, since gpubpf_twin_bind_entry() calls the runtime. False: as that
- * function. */
+/*
+ * Bind the entry while the device is in use, since gpubpf_twin_bind_entry() calls the runtime. Returns the result of
+ * that function, or true if the device cannot be used.
+ */
 static bool bind_on_device(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 			   struct gpubpf_twin_module *module, uint32_t registers, bool may_wait)
 {
@@ -150,7 +164,8 @@ bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool ma
 
 		atomic_store_explicit(&kernel->is_matched, true, memory_order_relaxed);
 		if (gpubpf_hook_callbacks)
-			refresh_matching(&refresh_args); /* a runtime thread, which may hold the runtime's locks */
+			/* in a callback: stay on the runtime's thread, which may hold locks of the runtime */
+			refresh_matching(&refresh_args);
 		else
 			gpubpf_run_on_agent_thread(refresh_matching, &refresh_args);
 	} else if (plan) {
@@ -172,7 +187,10 @@ static void send_in_thread(void *arg)
 	s->err = gpubpf_twin_send_request(s->module, "");
 }
 
-/* The caller holds the program's lock, which is dropped during the send. */
+/*
+ * Send the request without waiting for the answer. The caller holds the program's lock, which is released during the
+ * send.
+ */
 static void request_ahead(struct gpubpf_twin_module *module)
 {
 	struct sending sending = { module, -EAGAIN };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: sends the program's image to the session, with the links and the names of the matching kernels.
- * Before: the module is new, or the runtime failed to load one form of its twin.
- * After: the module has a pending request, or a reason why the program cannot be probed.
+ * Before: the module is new, or the runtime failed to load one form of its twin (PTX or machine code).
+ * After: the module has a pending request, or module->why says why the program cannot be probed.
  * Requires: the caller holds no lock; an agent thread holds only the kernel's lock (gpubpf_agent_job_use_kernel()).
  */
 #include "twin.h"
@@ -12,8 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Write the headers one after another into one memfd, and their offsets into the message. Returns the memfd, -1 without
- * headers, or another -errno. */
+/*
+ * Write all headers into one memfd, and their offsets in it into the message. Returns the memfd, or -1 if the image has
+ * no headers, or another negative errno value.
+ */
 static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
 {
 	struct gpubpf_writer all = { 0 };
@@ -25,7 +27,8 @@ static int write_headers(const struct gpubpf_hook_image *image, struct gpubpf_wr
 		return -1;
 	for (uint32_t i = 0; i < image->nheaders; i++) {
 		gpubpf_put_str(w, image->headers[i].name);
-		gpubpf_put_u64(w, at + 4); /* header data begins after the length word of gpubpf_put_bytes() */
+		/* the header's data follows the length word that gpubpf_put_bytes() writes */
+		gpubpf_put_u64(w, at + 4);
 		gpubpf_put_u64(w, image->headers[i].size);
 		gpubpf_put_bytes(&all, image->headers[i].data, image->headers[i].size);
 		at += 4 + image->headers[i].size;
@@ -65,12 +68,17 @@ static int send_image(struct gpubpf_twin_module *module, const struct gpubpf_hoo
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return err < 0 ? gpubpf_twin_set_reason(&module->why, err, "the program could not be sent to the session: %s",
+	return err < 0 ? gpubpf_twin_set_reason(&module->why, err,
+						"cannot send the application's image to the "
+						"session: %s",
 						gpubpf_session_strerror(err)) :
 			 0;
 }
 
-/* Wait until another request is allowed: the session limits concurrent ones. -EAGAIN: a later launch may try again. */
+/*
+ * The session limits the number of pending requests. Wait until another request is allowed. Returns 0, or -EAGAIN: a
+ * later launch may try again.
+ */
 static int wait_for_room(void)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -107,10 +115,10 @@ int gpubpf_twin_send_request(struct gpubpf_twin_module *module, const char *kern
 		err = gpubpf_twin_set_reason(&module->why, -EOPNOTSUPP, "%s",
 					     image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
-		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the program is larger than %u MiB",
+		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the application's image is larger than %u MiB",
 					     GPUBPF_IMAGE_MAX >> 20);
 	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
-		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "its name is longer than %d characters",
+		err = gpubpf_twin_set_reason(&module->why, -E2BIG, "the kernel's name is longer than %d characters",
 					     GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(module, &image);

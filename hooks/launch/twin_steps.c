@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: takes a twin module from one state to the next, or waits until another thread or the session has done so.
+ * Does: changes a twin module from one state to the next, or waits until another thread or the session has done so.
  * Before: the module is in any state (enum in twin.h).
  * After: the module is in the next state, or the wait budget is used up.
- * Requires: the caller holds the program's lock, which is dropped during the work and the waits. Waits of agent threads
- * do not use the wait budget.
+ * Requires: the caller holds the program's lock, which is released during the work and the waits. Waits of agent
+ * threads do not use the wait budget.
  */
 #include "twin.h"
 
@@ -12,7 +12,9 @@
 
 #include "core/wire/checks.h"
 
-/* Count the time since `from` as a launch's wait for this step; agent threads are not counted. */
+/*
+ * Count the time since `from` as time that a launch waited for this step. The waits of agent threads are not counted.
+ */
 static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
@@ -21,7 +23,7 @@ static void count_wait(enum gpubpf_wait_part part, uint64_t from)
 		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
 }
 
-/* Unload the module if the application released the program during the load: no later call would. */
+/* If the application released the program during the load, unload the module, since no later call would unload it. */
 static void unload_closed(struct gpubpf_twin_module *module)
 {
 	struct gpubpf_hook_program *program = module->program;
@@ -37,7 +39,7 @@ static void unload_closed(struct gpubpf_twin_module *module)
 		program->ops->twin_unload(handle);
 }
 
-/* -ESTALE: the application has released the kernel of the agent thread's job. */
+/* Send the request. Returns -ESTALE if the application has released the kernel of this agent thread's job. */
 static int request_by_kernel(struct gpubpf_twin_module *module, const char *kernel)
 {
 	int err;
@@ -76,7 +78,10 @@ void gpubpf_twin_run_step(struct gpubpf_twin_module *module, int next, const cha
 	pthread_cond_broadcast(&module->program->cond);
 }
 
-/* An agent thread wakes regularly to check whether its wait must end. */
+/*
+ * Returns the time at which a wait must be interrupted. An agent thread wakes regularly to check whether its wait must
+ * end.
+ */
 static uint64_t wake_at(uint64_t until)
 {
 	return gpubpf_is_agent_thread() ? gpubpf_agent_job_slice_end() : until;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches that pass their arguments as pointers to values whose sizes only the driver knows. The agent passes these
- * pointers and pointers to the extra arguments for the twin. Such a call also sets the arguments on the kernel, for
- * later launches without arguments. So that the original has them too, the agent first appends the original with these
- * arguments to a list that is never executed.
+ * Handles launch calls that carry pointers to the argument values. Only the driver knows the sizes of these values. For
+ * a twin, the agent passes these pointers and pointers to the extra arguments. Such a call also sets the arguments on
+ * the kernel, for later launches without arguments. So that the original has these arguments too, the agent first
+ * appends the original with them to a command list that is never executed.
  */
 #include "level_zero.h"
 
@@ -59,7 +59,8 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 
 	gpubpf_assert_held(&a->kernel->lock);
 	if (!values)
-		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or a->values is NULL, which the driver reports */
+		/* if a->values is NULL, the original's launch fails too, and the driver reports the error */
+		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 	if (n)
 		memcpy(values, a->values, n * sizeof(*values));
 	if (l->twin_flags & GPUBPF_TWIN_ARG_ARENA)

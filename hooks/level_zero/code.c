@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs of a module: IL, build flags and values of specialization constants. Twins are built with the same. */
+/*
+ * The inputs of a module: IL, build flags and values of specialization constants. Twins are built with the same flags
+ * and values.
+ */
 #include "level_zero.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 #include "backends/spirv/wire/parts.h"
 
-#define CONSTANT_SIZE 8 /* bytes of the widest type; the driver reads as many as the constant's type has */
+#define CONSTANT_SIZE 8 /* bytes of the widest type; the driver reads the bytes of the constant's own type */
 
 static void free_constants(ze_module_constants_t *c)
 {
@@ -18,8 +21,11 @@ static void free_constants(ze_module_constants_t *c)
 	free((void *)c->pConstantIds);
 }
 
-/* Copy a constant's value. The API does not pass its size. Near the end of a page, read only up to the end of the page,
- * since the next one may be unmapped. Do not use memcpy(), which a sanitizer in the application may check. */
+/*
+ * Copy a constant's value. The API does not pass the value's size. Near the end of a page, read only up to the end of
+ * the page, since the next page may be unmapped. Do not use memcpy(), because a sanitizer in the application may
+ * intercept it.
+ */
 static void copy_value(unsigned char to[CONSTANT_SIZE], const void *value)
 {
 	size_t left = 4096 - ((uintptr_t)value & 4095);

@@ -46,7 +46,7 @@ static void create_hook(void *arg)
 	a->err = gpubpf_hook_device_create(&lz_hook_ops, &how, lz_device_ordinal(a->driver, how.handle), &a->device->hook);
 }
 
-/* Create the record of a device in a context. The caller holds the lock. */
+/* Create the record of a device in a context, if there is none. The caller holds the lock. */
 static struct device *add_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
 	struct context *c = gpubpf_records_find(&lz_contexts, context);
@@ -83,7 +83,10 @@ struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_han
 	return dev ? dev->hook : NULL;
 }
 
-/* The context contains memory and modules of the agent: first copy the maps back and release these objects. */
+/*
+ * The context contains memory and modules of the agent. So before the context is destroyed, copy the maps back and
+ * release these objects.
+ */
 ze_result_t lz_ContextDestroy(struct lz_driver *d, ze_context_handle_t context)
 {
 	struct context *c = gpubpf_records_release(&lz_contexts, context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intercepts a driver's dispatch tables. The loader looks up the functions zeGet<table>ProcAddrTable in each driver's
- * library by dlsym, and gets the agent's functions. These let the driver fill the table and then replace entries. Each
- * driver has its own set of replacements, because handles do not identify their driver. The loader and its layers
- * export functions of the same names, which the agent does not replace.
+ * library by dlsym(), and gets the agent's functions instead. These let the driver fill the table and then replace
+ * entries. Each driver has its own set of replacements, because a handle does not identify its driver. The loader and
+ * its layers export functions of the same names, which the agent does not replace.
  */
 #include "level_zero.h"
 
@@ -12,7 +12,7 @@
 
 #include "hooks/process/dlsym.h"
 
-/* ---- the replacements: one set per driver ---- */
+/* ---- replacements of the driver's functions: one set per driver ---- */
 
 #define LZ_CALL(table, member, parameters, arguments) \
 	static ze_result_t ZE_APICALL in0_##table##member(parameters) { return lz_##table##member(&lz_drivers[0], arguments); }
@@ -59,12 +59,14 @@ enum table {
 		NTABLES,
 };
 
-/* Table entries that the agent reads (ours: NULL), or reads and replaces. Those that it only reads come first, so they
- * get the driver's functions. */
+/*
+ * Table entries that the agent reads. If `ours` is not NULL, the agent also replaces the entry. Entries that are only
+ * read come first, so the agent gets the driver's functions and not its own.
+ */
 static const struct entry {
 	enum table table;
-	uint32_t since;    /* first version of the table with this entry */
-	size_t at, driver; /* byte offsets: in the dispatch table; in struct lz_driver */
+	uint32_t since;    /* first version of the table that has this entry */
+	size_t at, driver; /* byte offset of the entry in the dispatch table, and of its copy in struct lz_driver */
 	void *ours[LZ_DRIVERS];
 } entries[] = {
 #define API(table, member) \
@@ -141,7 +143,10 @@ static void *find(const char *symbol)
 	return t < NTABLES ? (void *)fills[t].ours[0] : NULL;
 }
 
-/* Is the library with this address a driver? The loader and layers export functions that return their version. */
+/*
+ * Returns true if the library with this address is a driver. The loader and layers export functions that return their
+ * version; drivers do not.
+ */
 static bool is_driver(const void *address)
 {
 	static const char *const versions[] = { "zelLoaderGetVersion", "zelLoaderGetVersions" };
@@ -168,8 +173,8 @@ static struct lz_driver *driver_of(const void *library)
 		d->library = library;
 	pthread_mutex_unlock(&lock);
 	if (!d)
-		gpubpf_log_once("the program loaded more than %d Level Zero drivers; kernels of further drivers run "
-				"unprobed",
+		gpubpf_log_once("the application loaded more than %d Level Zero drivers; kernels of the other drivers "
+				"run unprobed",
 				LZ_DRIVERS);
 	return d;
 }
@@ -195,18 +200,20 @@ static bool always(void)
 
 GPUBPF_DLSYM_USER(level_zero, "zeGet", find, always, .stand_in = stand_in);
 
-/* ---- calls of the loader that bypass the tables ---- */
+/* ---- loaders that call a driver without the tables that they requested ---- */
 
 #define DIRECT_HANDLES 0x00020027 /* ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES */
 
 struct direct_handles {
 	ze_structure_type_t stype;
 	void *next;
-	uint32_t flags; /* bit 0: each handle points to its dispatch tables */
+	uint32_t flags; /* bit 0: each handle points to an object that begins with its dispatch tables */
 };
 
-/* Objects of newer drivers can begin with their dispatch tables. A loader with several drivers then calls through these
- * tables instead of those that it requested. The agent clears the flag that announces them. */
+/*
+ * In newer drivers, an object may begin with a pointer to its dispatch tables. A loader with several drivers then calls
+ * through these tables, and the agent would not see the calls. Therefore the agent clears the flag that announces them.
+ */
 ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t driver, ze_driver_properties_t *properties)
 {
 	ze_result_t err = d->next.DriverGetProperties(driver, properties);

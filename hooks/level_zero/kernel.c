@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels, their arguments and settings. The adapter sets arguments and settings on the original and records them if
- * the driver accepts them. Before a launch of a twin it sets on the twin those that changed.
+ * Kernels, their arguments and settings. The adapter sets arguments and settings on the original, and records them if
+ * the driver accepts them. Before a launch of a twin, the adapter sets on the twin the arguments and settings that
+ * changed.
  */
 #include "level_zero.h"
 
@@ -33,7 +34,7 @@ static void destroy(struct lz_kernel *k)
 	free(k);
 }
 
-/* Create the record of a new kernel. If that fails, the kernel runs unprobed. */
+/* Create the record of a new kernel. If this fails, the kernel runs unprobed. */
 static void add_kernel(const struct lz_driver *d, struct lz_module *m, const char *name, ze_kernel_handle_t handle)
 {
 	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
@@ -101,8 +102,10 @@ ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t ke
 	return err;
 }
 
-/* If the driver accepted the call, mark one of the kernel's settings as changed, and return the settings. NULL:
- * refused, or the kernel has no record. */
+/*
+ * If the driver accepted the call, mark one of the kernel's settings as changed and return the settings. Returns NULL
+ * if the driver refused the call, or if the kernel has no record.
+ */
 static struct lz_setting *mark_changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
 {
 	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
@@ -161,11 +164,11 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 	const void *bytes = arg->size > sizeof(arg->bytes) ? arg->data : arg->bytes;
 
 	if (arg->how == LZ_ARG_UNSET)
-		return ZE_RESULT_SUCCESS; /* unset: leave it unset on the twin too */
+		return ZE_RESULT_SUCCESS; /* the application has not set this argument, so do not set it on the twin */
 	if (arg->how == LZ_ARG_UNKNOWN) {
 		gpubpf_log_once("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then "
-				"without arguments; its twin lacks their values and runs again once the program "
-				"sets all arguments",
+				"without arguments; its twin cannot get these argument values; it runs unprobed until "
+				"the application sets all arguments",
 				gpubpf_hook_kernel_name(twin->kernel->hook));
 		return GPUBPF_TWIN_REPORTED;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. If the launch path selects a twin, the adapter sets the original's arguments and settings on the twin and
- * appends the twin with the application's events. If the driver refuses the twin, the adapter appends the original, and
- * the application sees only the original's error. Appending to an immediate list launches the kernel; appending to a
- * regular list records it.
+ * Kernel launches. If the launch path selects a twin, the adapter sets the original's arguments and settings on the
+ * twin. Then it appends the twin with the application's events. If the driver refuses the twin, the adapter appends the
+ * original. The application sees only errors of the original. Appending to an immediate command list launches the
+ * kernel. Appending to a regular command list records it.
  */
 #include "level_zero.h"
 
@@ -30,7 +30,7 @@ static int append_original(const void *call)
 	return append(a, a->original);
 }
 
-/* Set the twin's extra arguments, which follow the kernel's own (enum gpubpf_twin_flags). */
+/* Set the twin's extra arguments, which follow the kernel's own arguments (enum gpubpf_twin_flags). */
 static ze_result_t set_extra(const struct lz_driver *d, const struct gpubpf_hook_launch *l, const struct lz_twin *twin)
 {
 	uint32_t at = twin->kernel->nargs;
@@ -56,7 +56,7 @@ static int prepare_twin(const struct lz_driver *d, const struct gpubpf_hook_laun
 	return err ? (int)err : (int)set_extra(d, l, twin);
 }
 
-/* Does the twin fit? All groups of a cooperative launch must run at once. */
+/* Returns true if the twin fits on the device. All groups of a cooperative launch must run at the same time. */
 static bool fits(const struct lz_append *a, ze_kernel_handle_t twin)
 {
 	uint32_t most = 0;
@@ -87,7 +87,7 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 		     const struct lz_group_size *size)
 {
 	const uint32_t *group = size ? &size->x : k->setting.group;
-	uint32_t count[3] = { 0 }; /* stays 0 for an indirect launch, whose size only the device knows */
+	uint32_t count[3] = { 0 }; /* stays 0 for an indirect launch, whose number of groups only the device knows */
 
 	if (groups) {
 		count[0] = groups->groupCountX;
@@ -238,13 +238,13 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 					   .wait = wait });
 }
 
-/* ---- several kernels in one call: only the device knows how many of them it launches, so the agent counts all ---- */
+/* ---- calls with several kernels: only the device knows how many it launches, so the agent counts all of them ---- */
 
 struct multi_launch {
 	struct lz_list *list;
 	uint32_t n;
 	ze_kernel_handle_t *chosen;
-	struct gpubpf_hook_launch *launches; /* [n]; kernel NULL: the kernel has no record */
+	struct gpubpf_hook_launch *launches; /* n launches; their member `kernel` is NULL if the kernel has no record */
 };
 
 static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, uint32_t n)
@@ -256,7 +256,7 @@ static bool open_multi(struct multi_launch *s, ze_command_list_handle_t list, ui
 	return s->launches;
 }
 
-/* Fill s->chosen with the handle to append for each kernel. False: only originals. */
+/* Store in s->chosen the handle to append for each kernel. Returns false if all of them are originals. */
 static bool select_twins(const struct lz_driver *d, struct multi_launch *s, const ze_kernel_handle_t *kernels)
 {
 	bool any = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lists and queues. Each execution of a regular list counts the launches recorded in it, as probed if a twin
- * was recorded. The agent has records of queues so that it can wait for them.
+ * Command lists and queues. Each execution of a regular command list counts the launches that are recorded in it. A
+ * launch counts as probed if its twin was recorded. The agent keeps records of queues so that it can wait for them.
  */
 #include "level_zero.h"
 
@@ -17,7 +17,7 @@ static GPUBPF_RECORDS(lz_queues)
 	ze_context_handle_t context;
 };
 
-/* Create the record of a new list. If that fails, its launches run unprobed. */
+/* Create the record of a new command list. If this fails, launches in the list run unprobed. */
 static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 {
 	struct lz_list *list = lz_active() ? calloc(1, sizeof(*list)) : NULL;
@@ -49,7 +49,7 @@ void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record)
 	if (record && records)
 		list->records[list->n++] = record;
 	else
-		free(record); /* out of memory: the runs of this record are not counted */
+		free(record); /* out of memory: executions of this recorded launch are not counted */
 }
 
 ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
@@ -120,7 +120,7 @@ ze_result_t lz_CommandQueueCreate(struct lz_driver *d, ze_context_handle_t conte
 
 ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_t queue)
 {
-	/* blocks on the table's lock until threads that synchronize with the queue have released it */
+	/* blocks on the table's lock until no thread synchronizes with the queue any more */
 	free(gpubpf_records_release(&lz_queues, queue));
 	return d->next.CommandQueueDestroy(queue);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's memory, for helpers that look up allocations. All devices of a context can access its host memory.
- * The agent records device and shared memory only for the device for which it was allocated, since it cannot determine
- * whether others can access it.
+ * The agent cannot determine which devices can access device memory and shared memory. So it records such memory only
+ * for the device for which it was allocated.
  */
 #include "level_zero.h"
 
@@ -51,7 +51,7 @@ ze_result_t lz_MemFree(struct lz_driver *d, ze_context_handle_t context, void *a
 	return d->next.MemFree(context, at);
 }
 
-/* The free policy may defer the free, but the agent removes the allocation at the call. */
+/* The call's policy may defer the free, but the agent removes the allocation at once. */
 ze_result_t lz_MemFreeExt(struct lz_driver *d, ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *at)
 {
 	gpubpf_allocation_remove((uintptr_t)at);

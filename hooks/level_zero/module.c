@@ -6,23 +6,17 @@
 
 GPUBPF_RECORDS(lz_modules)
 
-/* Names of all kernels of the module, separated by ';', malloc'd; NULL: unknown. */
-static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
+/* Returns the names of all kernels of the module, malloc'd, or NULL if unknown. */
+static struct gpubpf_names *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 {
+	struct gpubpf_names *all = NULL;
 	uint32_t n = 0;
 	const char **names;
-	size_t size = 1;
-	char *all, *end;
 
 	if (d->api.ModuleGetKernelNames(module, &n, NULL) || !(names = calloc(n + 1, sizeof(*names))))
 		return NULL;
-	if (d->api.ModuleGetKernelNames(module, &n, names))
-		n = 0;
-	for (uint32_t i = 0; i < n; i++)
-		size += strlen(names[i]) + 1;
-	all = end = n ? calloc(1, size) : NULL;
-	for (uint32_t i = 0; all && i < n; i++)
-		end = stpcpy(i ? stpcpy(end, ";") : end, names[i]);
+	if (n && !d->api.ModuleGetKernelNames(module, &n, names) && n)
+		all = gpubpf_names_create(names, n);
 	free(names);
 	return all;
 }
@@ -63,7 +57,7 @@ ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 	struct lz_module *m = gpubpf_records_release(&lz_modules, module);
 
 	if (m) {
-		pthread_mutex_lock(&m->lock); /* wait for a thread that loads a twin */
+		pthread_mutex_lock(&m->lock); /* waits for a thread that is loading a twin */
 		m->dead = true;
 		pthread_mutex_unlock(&m->lock);
 		gpubpf_hook_program_destroy(m->hook);
@@ -77,13 +71,13 @@ ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 	return d->next.ModuleDestroy(module);
 }
 
-/* Add the modules with which m was linked to its peers. */
+/* Add the modules with which m was linked to the peers of m. */
 static void add_peers(struct lz_module *m, uint32_t n, const ze_module_handle_t *modules)
 {
 	ze_module_handle_t *peers = calloc(m->npeers + n + 1, sizeof(*peers));
 
 	if (!peers)
-		return; /* out of memory: m's twins will lack functions, and the driver will refuse them */
+		return; /* out of memory: the twins of m will lack functions, and the driver will refuse them */
 	if (m->npeers)
 		memcpy(peers, m->peers, m->npeers * sizeof(*peers));
 	free(m->peers);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores the IL of native code. An application that caches its modules' native code later loads it without IL. When an
- * application gets native code from the driver, the agent stores the IL in the user's cache folder, keyed by the native
- * code's hash.
+ * Stores the IL from which native code was built. An application that caches native code of modules later loads it
+ * without IL. When an application gets native code from the driver, the agent stores the IL in the user's cache folder.
+ * The key is the native code's hash.
  */
 #include "level_zero.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loaded drivers, whether a session is connected, and the numbers of the drivers' devices. */
+/* Keeps the table of loaded drivers, joins the session, and numbers the devices of all drivers. */
 #include "level_zero.h"
 
 #include <errno.h>
@@ -24,7 +24,10 @@ bool lz_active(void)
 
 #define MAX_DEVICES 64
 
-/* Some drivers write as many handles as there is room for, even if they have fewer. */
+/*
+ * Get the driver's devices. Returns their number. First query that number, since some drivers write as many handles as
+ * requested, even if they have fewer devices.
+ */
 static uint32_t devices_of(const struct lz_driver *d, ze_driver_handle_t driver, ze_device_handle_t devices[MAX_DEVICES])
 {
 	uint32_t n = 0;
@@ -51,7 +54,7 @@ static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_dev
 	return false;
 }
 
-/* Returns the driver's number of devices. *at: index of this device, unchanged if it is not among them. */
+/* Returns the number of devices of a driver. If `device` is one of them, stores its index in *at. */
 static uint32_t count_devices(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
 {
 	ze_device_handle_t devices[MAX_DEVICES];

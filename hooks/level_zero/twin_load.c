@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Level Zero operations of the launch path: images of modules, and loading and unloading twins. */
+/* Implements the launch path's operations for Level Zero: get the images of modules, load and unload twins. */
 #include "level_zero.h"
 
 #include <errno.h>
@@ -38,13 +38,17 @@ static void image_put(struct gpubpf_hook_image *image)
 	free((void *)image->options);
 }
 
-static char *kernels(void *adapter_program)
+static struct gpubpf_names *kernels(void *adapter_program)
 {
 	struct lz_module *m = adapter_program;
-	char *names;
+	struct gpubpf_names *names;
+	size_t size;
 
 	pthread_mutex_lock(&m->lock);
-	names = m->names ? strdup(m->names) : NULL;
+	size = m->names ? sizeof(*names) + m->names->size : 0;
+	names = size ? malloc(size) : NULL;
+	if (names)
+		memcpy(names, m->names, size);
 	pthread_mutex_unlock(&m->lock);
 	return names;
 }
@@ -57,7 +61,7 @@ static void unload(void *module)
 	free(m);
 }
 
-/* Link the twin with the modules with which the application linked the original. */
+/* Link the twin with the modules that the application linked with the original. */
 static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_reason *why)
 {
 	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
@@ -75,8 +79,10 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 	return err ? gpubpf_ze_error(why, "linking the twin", err) : 0;
 }
 
-/* Load the twin's module. The caller holds the lock of the original's record, so the application cannot destroy the
- * original meanwhile. */
+/*
+ * Load the twin's module. The caller holds the lock of the original's record, so the application cannot destroy the
+ * original meanwhile.
+ */
 static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size,
 		       struct module *m, struct gpubpf_reason *why)
 {
@@ -101,8 +107,8 @@ static int load_locked(struct lz_module *p, enum gpubpf_image_kind kind, const v
 	return err;
 }
 
-static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
-		size_t size, const char *options, void **module, struct gpubpf_reason *why)
+static int load(struct gpubpf_hook_device *device, void *adapter_program, const struct gpubpf_hook_twin_image *image,
+		void **module, struct gpubpf_reason *why)
 {
 	struct lz_module *p = adapter_program;
 	struct module *m = calloc(1, sizeof(*m));
@@ -113,10 +119,10 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 	m->driver = p->driver;
 	pthread_mutex_lock(&p->lock);
 	if (p->dead || !p->code) {
-		snprintf(why->text, sizeof(why->text), "the program destroyed the module");
+		snprintf(why->text, sizeof(why->text), "the application destroyed the module");
 		err = -ECANCELED;
 	} else {
-		err = load_locked(p, kind, data, size, m, why);
+		err = load_locked(p, image->kind, image->data, image->size, m, why);
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (err < 0) {
@@ -142,7 +148,9 @@ static uint32_t extra_args(uint32_t flags)
 	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* Refuse the twin unless the driver reports exactly the kernel's arguments plus the extra ones for it. */
+/*
+ * Refuse the twin unless the driver reports the number of the original's arguments plus the number of extra arguments.
+ */
 static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
 		      struct gpubpf_reason *why)
 {
@@ -152,12 +160,12 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	if (!m->driver->api.KernelGetProperties(t->handle, &p) && what->params == t->kernel->nargs &&
 	    p.numKernelArgs == want)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
+	snprintf(why->text, sizeof(why->text), "its twin has %u arguments instead of %u, of which %u are the kernel's",
 		 p.numKernelArgs, want, what->params);
 	return -EINVAL;
 }
 
-/* Does the device have maps outside the arena? Twins access them without receiving them as arguments. */
+/* Returns true if the device has maps outside the arena. Twins access them without receiving them as arguments. */
 static bool has_external_maps(struct gpubpf_hook_device *device)
 {
 	uint32_t n = 0;
@@ -167,8 +175,10 @@ static bool has_external_maps(struct gpubpf_hook_device *device)
 	return n;
 }
 
-/* Allow the twin to access memory that is not passed as an argument: external maps, and application memory that
- * programs read. */
+/*
+ * Allow the twin to access memory that is not passed as an argument: external maps, and application memory that BPF
+ * programs read.
+ */
 static ze_result_t allow_indirect_access(const struct module *m, struct lz_twin *t)
 {
 	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
@@ -198,7 +208,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 	if (code) {
 		t->handle = NULL;
 		kernel_put(t);
-		return gpubpf_ze_error(why, "making the twin's kernel", code);
+		return gpubpf_ze_error(why, "creating the twin's kernel", code);
 	}
 	if (check_args(m, t, what, why) < 0) {
 		kernel_put(t);
@@ -207,7 +217,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 	code = allow_indirect_access(m, t);
 	if (code) {
 		kernel_put(t);
-		return gpubpf_ze_error(why, "allowing the twin indirect access", code);
+		return gpubpf_ze_error(why, "allowing the twin indirect memory access", code);
 	}
 	*twin = t;
 	return 0;
@@ -218,7 +228,7 @@ static bool kept(const void *twin)
 	return atomic_load_explicit(&((const struct lz_twin *)twin)->is_in_list, memory_order_relaxed);
 }
 
-/* ---- the backend's device operations, with a wait for the application's queues ---- */
+/* ---- the backend's device operations, with an operation that waits for the application's queues ---- */
 
 static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls in which the application waits for the device: device memory can be copied back afterwards. */
+/*
+ * Intercepts calls in which the application waits for the device. After such a call device memory can be copied back.
+ */
 #include "level_zero.h"
 
 static ze_result_t after_wait(ze_result_t err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatches bpf(2) by command. */
+/* Dispatches calls of bpf(2) by command. */
 #include "loader.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define PAGE 4096              /* bytes: the kernel accepts no larger attribute; addresses below are never mapped */
+#define PAGE 4096              /* size limit of an attribute in Linux; addresses below PAGE are never mapped */
 
 static long (*const commands[])(struct call *c) = {
 #define GPUBPF_COMMAND(number, name, function, ways, meaning) [number] = function,
@@ -28,7 +28,10 @@ bool bpf_returns_fd(int cmd)
 	return cmd >= 0 && cmd < 64 && mask >> cmd & 1;
 }
 
-/* Are there nonzero bytes after the union bpf_attr of this build? */
+/*
+ * Returns true if the attribute has nonzero bytes after the union bpf_attr of the headers that this code was built
+ * with.
+ */
 static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 {
 	for (size_t i = sizeof(union bpf_attr); i < size; i++)
@@ -37,8 +40,10 @@ static bool has_unknown_bytes(const uint8_t *attr, unsigned int size)
 	return false;
 }
 
-/* Are there nonzero bytes after the command's last member that this code knows? The Linux kernel then handles the call,
- * and returns its own errno if it does not know them either. */
+/*
+ * Returns true if the attribute has nonzero bytes after the last member that this code knows for the command. Then the
+ * Linux kernel handles the call. If the kernel does not know these members either, it returns its own errno.
+ */
 static bool has_unknown_members(const struct call *c)
 {
 	static const uint16_t ends[] = {
@@ -75,7 +80,9 @@ static bool has_unknown_members(const struct call *c)
 	return false;
 }
 
-/* Handle one call of bpf(2). Invalid pointers and unknown commands go to the kernel, which refuses them. */
+/*
+ * Handle one call of bpf(2). Invalid pointers and unknown commands are passed to the Linux kernel, which refuses them.
+ */
 long bpf_call(int cmd, uint64_t attr, unsigned int size)
 {
 	struct call c = { .cmd = cmd, .user = attr, .size = size };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes each call of caller.h to the current struct caller_ops. That is initially own_process.c, without a
- * constructor: the library's interposed functions can run before any constructor.
+ * Passes each call of caller.h to the current struct caller_ops. The initial operations are a static initializer
+ * (own_process.c), because the library's interposed functions can run before any constructor.
  */
 #include "caller.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to the session: one per process, made when it is first needed, and again after fork(2). */
+/*
+ * Keeps the loader's connection to the session. A process has one connection, which is made when it is first needed and
+ * made again after fork(2).
+ */
 #include "loader.h"
 
 #include <errno.h>
@@ -16,11 +19,12 @@
 #include "core/wire/checks.h"
 #include "environ.h"
 
-#define HIGH_FD 200                /* lowest number: programs use small ones and close unknown ones */
+#define HIGH_FD 200                /* lowest number for the socket; applications may use or close lower numbers */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
-static struct stat identity; /* of the connection's socket: a program may close it and reuse its number */
+/* identity of the connection's socket, since the application may close it and reuse its number */
+static struct stat identity;
 static pid_t owner;
 
 bool have_session(void)
@@ -78,7 +82,7 @@ static bool ensure_connected(void)
 	return connection >= 0;
 }
 
-/* In the child of a fork: a thread of the parent may have held the lock. */
+/* Call in the child of a fork: initialize the lock, because a thread of the parent may have held it. */
 static void reset_lock(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -89,8 +93,10 @@ static void register_fork_handler(void)
 	pthread_atfork(NULL, NULL, reset_lock);
 }
 
-/* State to restore after a request. During it signals are blocked, since their handlers may send a request too.
- * Cancellation is disabled, since libc's syscall() is not a cancellation point. */
+/*
+ * State to restore after a request. Signals are blocked during the request, since a signal handler may send a request
+ * too. Cancellation is disabled, because libc's syscall() is not a cancellation point.
+ */
 struct request_guard {
 	sigset_t signals;
 	int cancel;
@@ -140,15 +146,17 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct a
 	}
 	if (err < 0)
 		disconnect();
-	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* the session has ended */
+	/* the session has ended, so report that there is none */
+	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err;
 }
 
 static int send_request(uint32_t op, struct gpubpf_writer *w, int fd, struct answer *a)
 {
-	int err = -EOPNOTSUPP;
 	struct request_guard q;
+	int err;
 
 	*a = (struct answer){ .buffer = malloc(GPUBPF_MSG_BUF), .payload.fd = -1 };
+	err = a->buffer ? -EOPNOTSUPP : -ENOMEM;
 	begin_request(&q);
 	if (a->buffer && ensure_connected())
 		err = transact(op, w, fd, a);

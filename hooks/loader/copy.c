@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes results to the caller's attribute, and copies data of the caller. */
+/* Writes results to the caller's bpf(2) attribute, and copies data of the caller. */
 #include "loader.h"
 
 #include <errno.h>

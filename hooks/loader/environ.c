@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file of hooks/loader that reads the environment. It reads the session's path once, since another thread may
- * change the environment. A set-user-ID program sees no session. */
+/*
+ * The only file of hooks/loader that reads the environment. It reads the session's path once, since another thread may
+ * change the environment. In a set-user-ID program the result is always that there is no session.
+ */
 #include "environ.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char session[108]; /* path of the session's socket; sun_path has this size */
+static char session[108]; /* path of the session's socket; as large as sockaddr_un.sun_path */
 
 static void read_session(void)
 {

@@ -2,9 +2,9 @@
 #ifndef GPUBPF_HOOKS_BPF_ENVIRON_H
 #define GPUBPF_HOOKS_BPF_ENVIRON_H
 
-/* The path of the session's socket, or NULL. */
+/* Returns the path of the session's socket, or NULL. */
 const char *loader_env_session(void);
-/* The present PATH, as execvp(3) uses it, or NULL. */
+/* Returns the current value of PATH, as execvp(3) uses it, or NULL. */
 const char *loader_env_path(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emulates the files that libbpf reads to find out how to create kprobes, if the Linux kernel has no kprobes. Only
- * processes that have loaded a GPU program see them. */
+/*
+ * Emulates files that libbpf reads to find out how to create kprobes, for a Linux kernel without kprobes. Only
+ * processes that have loaded a GPU program see these files.
+ */
 #include "loader.h"
 
 #include <string.h>
@@ -14,7 +16,7 @@ static const struct {
 	{ PMU "format/retprobe", "config:0\n" },
 };
 
-_Static_assert(PMU_TYPE == 26480, "as the file says");
+_Static_assert(PMU_TYPE == 26480, "PMU_TYPE equals the number in the emulated file");
 
 const char *emulated_file(const char *path)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the session object behind a descriptor: the name of the descriptor's file contains its number
- * (core/wire/loader.h). */
+/*
+ * Finds the session object that a descriptor refers to. The name of the descriptor's file contains the object's number
+ * (core/wire/loader.h).
+ */
 #include "loader.h"
 
 #include <string.h>
@@ -18,7 +20,7 @@ static struct handle handle_at(const char *path, enum gpubpf_bpf_kind kind)
 	is[n] = 0;
 	name = strrchr(is, '/');
 	h.pipe = name && strncmp(name, "/memfd:", 7);
-	/* any process can create a file with such a name, so check the values */
+	/* any process can create a file with such a name, so validate the values in it */
 	if (!name ||
 	    sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
 	    strcmp(kinds, gpubpf_bpf_kinds[kind]) || h.key > GPUBPF_BPF_MAX || h.value > GPUBPF_BPF_MAX ||

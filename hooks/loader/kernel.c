@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Direct system calls: libc's syscall() may be the interposed one. */
+/* Makes direct system calls, because libc's syscall() may be the interposed function. */
 #include "caller.h"
 
 long kernel_call(long nr, const long arg[6])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands on maps. The Linux kernel creates them; when a GPU program refers to a map, the session adopts it
- * (map_adopt.c). */
+/*
+ * Commands on maps. The Linux kernel creates maps at first. When a GPU program refers to a map, the session adopts the
+ * map (map_adopt.c).
+ */
 #include "loader.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_OWN_TYPE 1500    /* first type in include/gpubpf/map_types.def */
+#define FIRST_OWN_TYPE 1500    /* the Linux kernel's types have lower numbers (include/gpubpf/map_types.def) */
 
 #define SHARED_TYPE 1504
 
@@ -53,8 +55,10 @@ int session_map_create_requested(const union bpf_attr *attr, uint32_t like)
 	return fd;
 }
 
-/* Create an array that kernel programs can share with GPU programs. The kernel creates it, like all maps to which no
- * GPU program refers yet. */
+/*
+ * Create an array that kernel programs and GPU programs can share. The Linux kernel creates it, like all maps to which
+ * no GPU program refers yet.
+ */
 static long create_shared(const struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -101,8 +105,10 @@ long map_create(struct call *c)
 	if (ret != -EPERM)
 		return ret;
 	ours = session_map_create_requested(&c->attr, 0);
-	/* -EOPNOTSUPP: no session, so return the kernel's result. For a type of gpubpf's it is the session's answer:
-	 * loaders cannot create that type. */
+	/*
+	 * -EOPNOTSUPP means that there is no session, so return the kernel's result. For one of gpubpf's own types,
+	 * -EOPNOTSUPP is the session's answer: loaders cannot create that type.
+	 */
 	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
 }
 
@@ -113,7 +119,10 @@ static bool returns_data(uint32_t cmd)
 	return cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM;
 }
 
-/* Does the command pass a value to the map? An update does, and a look-up in a map without keys (a bloom filter). */
+/*
+ * Returns true if the command passes a value to the map. An update does. A look-up does only in a map without keys (a
+ * bloom filter).
+ */
 static bool has_value(struct handle map, uint32_t cmd)
 {
 	return cmd == BPF_MAP_UPDATE_ELEM || (cmd == BPF_MAP_LOOKUP_ELEM && !map.key);
@@ -147,7 +156,7 @@ int map_put(struct handle map, const void *key, const void *value)
 	return session_map_elem(map, BPF_MAP_UPDATE_ELEM, key, (void *)(uintptr_t)value, BPF_ANY);
 }
 
-/* Replace the descriptor in a value by the session's number of its object. 0 or -EBADF. */
+/* Replace the descriptor in a map value by the session's number of the descriptor's object. Returns 0 or -EBADF. */
 static int replace_fd_by_number(struct handle map, uint8_t *value)
 {
 	uint32_t number;
@@ -221,7 +230,7 @@ long map_freeze(struct call *c)
 
 /* -- batches -- */
 
-/* Copy a part of an answer, of at most `room` bytes, to the caller's memory at `pointer`. */
+/* Copy one part of an answer, but at most `room` bytes, to the caller's memory at `pointer`. */
 static int copy_answer(struct answer *a, uint64_t pointer, size_t room)
 {
 	size_t size;
@@ -246,7 +255,10 @@ static int read_caller_bytes(struct gpubpf_writer *w, bool wanted, uint64_t from
 	return 0;
 }
 
-/* Write the request for a batch. The batch's position is 4 bytes in the caller's buffer, for every key size. */
+/*
+ * Write the request for a batch command. The position of the batch in the map takes 4 bytes in the caller's buffer, for
+ * every key size.
+ */
 static int put_batch(struct call *c, struct handle map, struct gpubpf_writer *w)
 {
 	bool puts = c->cmd == BPF_MAP_UPDATE_BATCH, keys = puts || c->cmd == BPF_MAP_DELETE_BATCH;

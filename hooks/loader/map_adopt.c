@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adopts a kernel map, with its contents, as a session map when a GPU program refers to it. */
+/*
+ * Adopts kernel maps. When a GPU program refers to a kernel map, the session creates a session map with the same
+ * contents.
+ */
 #include "loader.h"
 
 #include <dirent.h>
@@ -50,8 +53,10 @@ static int copy_all(int from, struct handle to)
 	return err;
 }
 
-/* Does the map type hold a value per CPU? Its values start at zero in the session, which may count other CPUs than the
- * kernel. */
+/*
+ * Returns true if the map type has one value per CPU. In the session the values of such a map start at zero, because
+ * the session may have another number of CPUs than the Linux kernel.
+ */
 static bool has_copies(uint32_t asked)
 {
 	enum {
@@ -77,7 +82,10 @@ static bool has_copies(uint32_t asked)
 	return false;
 }
 
-/* Can the session use the kernel map's pages, so that kernel programs, loader and GPU share one memory? */
+/*
+ * Returns true if the session can use the kernel map's pages. Then kernel programs, loader and GPU share the same
+ * memory.
+ */
 static bool is_shareable(int fd, const struct bpf_map_info *info)
 {
 	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE &&
@@ -96,7 +104,10 @@ static int copy_contents(int from, int to, const struct bpf_map_info *info)
 	return err || !is_frozen(from) ? err : session_map_freeze(map.id);
 }
 
-/* The session's number of the map's BTF; 0: none, or unavailable. *own as in btf_adopt(). */
+/*
+ * Returns the session's number of the map's BTF, or 0 if the map has no BTF or it is unavailable. *own is as in
+ * btf_adopt().
+ */
 static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 {
 	union bpf_attr id = { .btf_id = info->btf_id };
@@ -108,7 +119,10 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 	return btf > 0 ? (uint32_t)btf : 0;
 }
 
-/* Has a loader mapped kernel ring buffer `id`? mapped: first report that this caller does. */
+/*
+ * Returns true if a loader has mapped kernel ring buffer `id`. If `mapped` is true, first reports that this caller maps
+ * it.
+ */
 static bool is_ring_mapped(uint32_t id, bool mapped)
 {
 	struct gpubpf_writer w = { 0 };
@@ -122,8 +136,10 @@ static bool is_ring_mapped(uint32_t id, bool mapped)
 	return read;
 }
 
-/* Does the kernel map stay in use after adoption? A loader reads there the records of kernel programs, so those of GPU
- * programs must arrive there too. */
+/*
+ * Returns true if the kernel map stays in use after the adoption. A loader reads records of kernel programs from this
+ * map, so records of GPU programs must arrive there too.
+ */
 static bool stays_in_kernel(const struct bpf_map_info *info)
 {
 	if (info->type == BPF_MAP_TYPE_RINGBUF)
@@ -131,7 +147,10 @@ static bool stays_in_kernel(const struct bpf_map_info *info)
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
-/* Create a session map for a kernel map that stays in use. -EINVAL for a read-only map, for which a copy suffices. */
+/*
+ * Create a session map for a kernel map that stays in use. Returns -EINVAL for a read-only map, for which a copy is
+ * sufficient.
+ */
 static int make_shadow(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
@@ -183,7 +202,10 @@ static int create_from_info(int fd, const struct bpf_map_info *info)
 	return ours;
 }
 
-/* The kernel's number of the map behind descriptor `fd` (text) of the caller; 0: not a map. */
+/*
+ * Returns the Linux kernel's number of the map that the caller's descriptor refers to, or 0 if it is not a map. `fd` is
+ * the descriptor as text.
+ */
 static uint32_t map_id(const char *fd)
 {
 	char name[32], path[PROC_SIZE], line[128];
@@ -218,8 +240,10 @@ static int replace_all(uint32_t id, int ours)
 	return err;
 }
 
-/* Find the session map for a kernel map that the session has adopted before, from any process: a descriptor or
- * -errno. */
+/*
+ * Find the session map for a kernel map that the session has already adopted, from any process. Returns a descriptor or
+ * a negative errno value.
+ */
 static int lookup_adopted(uint32_t was, bool *stays_kernel)
 {
 	struct gpubpf_writer w = { 0 };
@@ -286,7 +310,7 @@ int map_info(int fd, struct bpf_map_info *info)
 
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
-	return !err && !info->max_entries ? -EBADF : (int)err; /* the descriptor is no map, for example a program */
+	return !err && !info->max_entries ? -EBADF : (int)err; /* the descriptor does not refer to a map */
 }
 
 void note_ring_mapped(int fd)
@@ -336,10 +360,12 @@ void note_map_consumer(int fd)
 		caller_return_fd(theirs);
 }
 
-#define HIGH_FD 200                /* lowest number, as in client.c */
+#define HIGH_FD 200                /* lowest descriptor number, as in client.c */
 
-/* Leave the session map's descriptor open until this process ends: no other object refers to the map before its program
- * is loaded. */
+/*
+ * Keep a duplicate of the session map's descriptor open until this process ends. Until the caller's program is loaded,
+ * no other object refers to the map.
+ */
 static void keep_open(int ours, uint32_t id)
 {
 	static _Atomic uint32_t last;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and of programs. Loaders pass descriptors as values on update, and get numbers on look-up. A map that
- * holds a session object is a session map. The Linux kernel does not report what the elements of a map of maps are
- * like, so this code sends that to the session when the map is created.
+ * Maps of maps and maps of programs. On update, loaders pass descriptors as values; on look-up they get numbers. A map
+ * that holds a session object is a session map. The Linux kernel does not report the properties of the elements of a
+ * map of maps. Therefore this code sends these properties to the session when the map is created.
  */
 #include "loader.h"
 
@@ -43,7 +43,10 @@ static void send_inner_info(int outer, int inner)
 	answer_close(&a);
 }
 
-/* Create a map of maps. If its elements are like a session map, the session creates it at once, else the kernel. */
+/*
+ * Create a map of maps. If the inner map is a session map, the session creates the map at once. Otherwise the Linux
+ * kernel creates it, or the session if the kernel answers EPERM.
+ */
 long map_create_of_maps(struct call *c)
 {
 	int inner = (int)c->attr.inner_map_fd, own;
@@ -88,7 +91,7 @@ bool adopt_for_value(int map, uint64_t value)
 
 /* -- adoption of a kernel map -- */
 
-/* The number in the map's value for the key; 0: none. */
+/* Returns the number of the object that the map's value for the key refers to, or 0 if there is no element. */
 static uint32_t lookup_element_id(int from, const void *key)
 {
 	uint32_t id = 0;
@@ -97,7 +100,7 @@ static uint32_t lookup_element_id(int from, const void *key)
 	return kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD_END(flags)) < 0 ? 0 : id;
 }
 
-/* Adopt the kernel map with this number: a descriptor of the session map or -errno. */
+/* Adopt the kernel map with this number. Returns a descriptor of the session map, or a negative errno value. */
 static int adopt_element(uint32_t id)
 {
 	union bpf_attr attr = { .map_id = id };
@@ -114,7 +117,7 @@ static int adopt_element(uint32_t id)
 	return ours;
 }
 
-/* Call fn for each key that has an element, until it returns nonzero. */
+/* Call fn() for each key that has an element, until fn() returns nonzero. */
 static int for_each_key(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id),
 			void *arg)
 {
@@ -154,7 +157,7 @@ struct copying {
 	bool progs;
 };
 
-/* Copy one element to the session map. The session refuses a kernel program, with the reason. */
+/* Copy one element to the session map. If the element is a kernel program, the session refuses it with a reason. */
 static int copy_element(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;

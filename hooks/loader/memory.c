@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callers can map and poll session descriptors like kernel descriptors. The session provides the memory for mmap(2). A
- * descriptor that can be polled is a pipe, which holds a byte while a record is unread. */
+/*
+ * Lets callers map and poll session descriptors like kernel descriptors. The session provides the memory for mmap(2). A
+ * descriptor that can be polled is a pipe. The pipe contains a byte while a record is unread.
+ */
 #include "loader.h"
 
 #include <errno.h>
@@ -29,8 +31,10 @@ static long map_at(const struct range *r, int lent)
 					    (long)r->offset });
 }
 
-/* Map the file up to `end`, and its last `twice` bytes (a ring) once more after it, so that every record is
- * contiguous. */
+/*
+ * Map the file up to `end`. After that, map the last `twice` bytes before `end` (a ring buffer) a second time, so that
+ * every record is contiguous.
+ */
 static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_t twice)
 {
 	uint64_t first = r.offset < end ? end - r.offset : 0, size = (uint64_t)r.size;
@@ -38,7 +42,7 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 
 	if (r.offset > end + twice || size > end + twice - r.offset)
 		return -EINVAL;
-	if (r.prot & PROT_WRITE && r.offset) /* same error as the Linux kernel */
+	if (r.prot & PROT_WRITE && r.offset) /* the Linux kernel returns the same error */
 		return -EPERM;
 	at = caller_mmap((const long[6]){ r.at, r.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED),
 					  -1, 0 });
@@ -55,8 +59,10 @@ static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_
 	return is_error(err) ? err : at;
 }
 
-/* Map the memory of the answer in the caller. MAP_SHARED_VALIDATE has the same effect as MAP_SHARED, but the
- * supervisor's filter does not intercept it. */
+/*
+ * Map the memory of the session's answer in the caller. MAP_SHARED_VALIDATE has the same effect as MAP_SHARED, but the
+ * supervisor's seccomp filter does not intercept it.
+ */
 static long map_answer(struct answer *a, const long arg[6])
 {
 	struct range r = { arg[0], arg[1], (int)arg[2], (uint64_t)arg[5] };
@@ -80,8 +86,10 @@ static long map_answer(struct answer *a, const long arg[6])
 	return ret;
 }
 
-/* The number of the session map behind a descriptor that the caller maps; 0: none. A session map without memory to map
- * gets the kernel's error. */
+/*
+ * Returns the number of the session map that the caller's descriptor refers to, or 0 if there is none. If a session map
+ * has no memory to map, the caller gets the same error as from the Linux kernel.
+ */
 static uint32_t session_map_id(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
@@ -89,7 +97,7 @@ static uint32_t session_map_id(int fd)
 	return h.id ? h.id : handle_of(fd, GPUBPF_BPF_BUFFER).id;
 }
 
-/* -- writable mappings of callers: while one exists, the map cannot be frozen -- */
+/* -- callers' writable mappings: a map with such a mapping cannot be frozen -- */
 
 #define MAX_WRITTEN 256u
 
@@ -97,7 +105,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct written {
 	uint32_t map; /* 0: unused */
 	long at;
-	char process[PROC_SIZE]; /* path of the /proc file with the process's mappings */
+	char process[PROC_SIZE]; /* path of the `maps` file in the process's /proc folder */
 } written[MAX_WRITTEN];
 static uint32_t next_written;
 
@@ -110,7 +118,7 @@ static void record_writable(uint32_t map, long at)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Does the process still have a writable mapping of the map? */
+/* Returns true if the process still has this writable mapping. */
 static bool is_still_mapped(const struct written *w)
 {
 	FILE *f = fopen(w->process, "re");
@@ -169,7 +177,10 @@ bool session_mmap(const long arg[6], long *result)
 	return true;
 }
 
-/* Session pipes must be polled edge-triggered: no reader consumes the byte, so only a new byte may wake a poller. */
+/*
+ * Returns true if fd is a session pipe. It must be polled edge-triggered: no reader consumes the byte in the pipe, so
+ * only the arrival of a new byte may wake a poller.
+ */
 bool is_session_pipe(int fd)
 {
 	return handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Enumeration and description of objects, BTF, and links. */
+/* Commands that enumerate and describe objects, and commands on BTF and links. */
 #include "loader.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -- enumeration by number: kernel objects come first -- */
+/* -- enumeration by number: kernel objects precede session objects -- */
 
 static enum gpubpf_bpf_kind kind_of(int cmd)
 {
@@ -42,8 +42,10 @@ static int next_session_id(struct call *c, uint32_t after)
 	return err;
 }
 
-/* The next kernel object, except adopted maps: an adopted map is listed once, under its session number, although its
- * kernel map may still exist. */
+/*
+ * Get the next kernel object, except adopted maps. An adopted map is listed once, under its session number, although
+ * its kernel map may still exist.
+ */
 static long next_kernel_id(struct call *c)
 {
 	union bpf_attr attr = c->attr;
@@ -63,7 +65,8 @@ static long next_kernel_id(struct call *c)
 
 long next_id(struct call *c)
 {
-	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* INT_MAX: it refuses */
+	/* the Linux kernel refuses start ids from INT_MAX on */
+	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX;
 	long ret = theirs ? next_kernel_id(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
@@ -72,7 +75,7 @@ long next_id(struct call *c)
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
-/* As for a kprobe's link: closing it detaches. */
+/* Return the same error as for the link of a kprobe, which is detached by closing it. */
 long link_detach(struct call *c)
 {
 	return handle_of((int)c->attr.link_detach.link_fd, GPUBPF_BPF_LINK).id ? -EOPNOTSUPP : pass(c);
@@ -83,6 +86,9 @@ long fd_by_id(struct call *c)
 	struct gpubpf_writer w = { 0 };
 	int ours;
 
+	if (!c->attr.start_id && !c->attr.open_flags)
+		/* no object has id 0, but the Linux kernel returns ENOENT only to a privileged caller */
+		return -ENOENT;
 	if (c->attr.start_id < GPUBPF_BPF_FIRST_ID) {
 		ours = kind_of(c->cmd) == GPUBPF_BPF_MAP ? map_adopted_fd(c->attr.map_id) : -ENOENT;
 		return ours < 0 ? pass(c) : ours;
@@ -99,7 +105,7 @@ static int copy_out(uint64_t pointer, uint64_t room, const void *data, size_t si
 	return pointer ? caller_write(pointer, data, size < room ? size : room) : 0;
 }
 
-/* Fill the buffers to which the caller's struct points, and set the lengths in `info` to the available sizes. */
+/* Fill the buffers that the caller's structure points to. Set the lengths in *info to the available sizes. */
 static int fill_prog(struct bpf_prog_info *info, const struct bpf_prog_info *asked, const void *insns, size_t size,
 		     const uint32_t *maps, size_t maps_size)
 {
@@ -172,8 +178,10 @@ bool kernel_map(int fd, struct bpf_map_info *info)
 	return !err;
 }
 
-/* Note whether the perf array that the caller queried is the session's: loaders such as libbpf then open buffers for
- * it. */
+/*
+ * Record whether the perf event array that the caller queried is a session map. Loaders such as libbpf next open perf
+ * buffers for this array.
+ */
 static void set_perf_array_owner(bool ours)
 {
 	atomic_store(&caller_state()->next_array_is_session, ours);
@@ -242,7 +250,7 @@ static int copy_btf(int fd)
 	void *data = NULL;
 
 	if (!err && (!size || size > GPUBPF_BPF_MAX))
-		err = -EBADF; /* the descriptor is no BTF, for example a map */
+		err = -EBADF; /* the descriptor does not refer to BTF */
 	if (!err && !(data = malloc(size)))
 		err = -ENOMEM;
 	if (!err) {
@@ -292,5 +300,6 @@ long link_create(struct call *c)
 		return is_open(target) ? -EINVAL : -EBADF;
 	gpubpf_put_u32(&w, prog);
 	gpubpf_put_u32(&w, perf);
+	gpubpf_put_u64(&w, c->attr.link_create.perf_event.bpf_cookie);
 	return request_handle(GPUBPF_BPF_LINK_CREATE, &w, -1);
 }

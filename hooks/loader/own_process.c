@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct caller_ops for calls that this process itself makes. */
+/* Implements struct caller_ops for calls that this process makes. */
 #include "loader.h"
 
 #include <errno.h>
@@ -24,8 +24,10 @@ static void *to_pointer(uint64_t pointer)
 	return (void *)(uintptr_t)pointer;
 }
 
-/* Copy by process_vm_readv(2) or process_vm_writev(2), for which an invalid pointer is an error. If a sandbox forbids
- * them, copy directly. */
+/*
+ * Copy by process_vm_readv(2) or process_vm_writev(2), which return an error for an invalid pointer. If a sandbox
+ * forbids these calls, copy directly.
+ */
 static int copy_memory(long call, void *ours, uint64_t theirs, size_t size)
 {
 	const struct iovec here = { ours, size }, there = { to_pointer(theirs), size };
@@ -52,7 +54,7 @@ static int own_write(uint64_t to, const void *from, size_t size)
 	return copy_memory(SYS_process_vm_writev, (void *)(uintptr_t)from, to, size);
 }
 
-/* Read up to the end of a page at a time: the page after the string's end may be unmapped. */
+/* Copy a string. Each read ends at the end of a page, since the page after the string may be unmapped. */
 static int own_text(char *to, uint64_t from, size_t room)
 {
 	size_t n, left = room;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU kernels as kprobes, and record buffers: perf_event_open(2) and ioctl(2) on its descriptors. */
+/* Handles perf_event_open(2), and ioctl(2) on its descriptors: kprobes that stand for GPU kernels, and perf buffers. */
 #include "loader.h"
 
 #include <errno.h>
@@ -11,8 +11,10 @@
 #include "core/wire/name.h"
 
 #define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
-/* bytes for the longest name with a kprobe's prefix and one character more: so the session sees and refuses longer
- * names */
+/*
+ * Bytes for the longest kernel name with the prefix of a kprobe, plus one. So the session sees that a longer name is
+ * too long, and refuses it.
+ */
 #define FUNCTION_MAX (GPUBPF_WHOLE_NAME_SIZE + sizeof(GPUBPF_KPROBE_GPU) - 1)
 
 uint32_t kernel_pmu(const char *type, uint32_t *known)
@@ -27,7 +29,7 @@ uint32_t kernel_pmu(const char *type, uint32_t *known)
 	return *known;
 }
 
-/* The kernel's PMU type of kprobes; PMU_TYPE if the kernel has none. */
+/* Returns the Linux kernel's PMU type of kprobes, or PMU_TYPE if the kernel has no kprobes. */
 static uint32_t kprobe_type(void)
 {
 	static uint32_t known;
@@ -47,21 +49,23 @@ static int open_session_probe(const char *function, const struct perf_event_attr
 	return request_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
-/* Does the result mean that the kernel does not know the function, or does not permit the call? */
+/* Returns true if the result means that the Linux kernel does not know the function, or does not permit the call. */
 static bool is_refusal(long ret)
 {
 	return ret == -ENOENT || ret == -EINVAL || ret == -EPERM || ret == -EACCES || ret == -EADDRNOTAVAIL;
 }
 
-/* Is it a perf buffer (PERF_COUNT_SW_BPF_OUTPUT)? The call does not name its array: it belongs to the array that the
- * caller queried last. */
+/*
+ * Returns true if the event is a perf buffer (PERF_COUNT_SW_BPF_OUTPUT). The call does not name the buffer's array. The
+ * buffer belongs to the array that the caller queried last.
+ */
 static bool is_buffer(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
 	       attr->sample_type == PERF_SAMPLE_RAW;
 }
 
-/* Read the caller's attribute, of the size that it contains; 0 means the size of the first version. */
+/* Read the caller's attribute. The attribute contains its own size; 0 means the size of the first version. */
 static int read_attr(uint64_t from, struct perf_event_attr *attr)
 {
 	uint32_t size;
@@ -79,8 +83,10 @@ static long pass_call(const long arg[6])
 	return pass_perf(arg, NULL, NULL);
 }
 
-/* Open a kprobe. If the caller has loaded a GPU program and the kernel refuses the function, its name is taken as that
- * of a GPU kernel. */
+/*
+ * Open a kprobe. If the caller has loaded a GPU program and the Linux kernel refuses the function, the function's name
+ * is used as the name of a GPU kernel.
+ */
 static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 {
 	char function[FUNCTION_MAX + 1];
@@ -175,7 +181,10 @@ bool is_perf_request(unsigned long request)
 	return request_of(request) != NULL;
 }
 
-/* Returns after earlier records have reached the buffers, as with programs of the Linux kernel. */
+/*
+ * Enable, disable, pause or resume a buffer. As for programs of the Linux kernel, earlier records have reached the
+ * buffers when the call returns.
+ */
 static int switch_output(uint32_t id, enum gpubpf_bpf_output to)
 {
 	struct gpubpf_writer w = { 0 };
@@ -207,7 +216,7 @@ static int do_request(uint32_t id, unsigned long request, long arg)
 	}
 }
 
-/* Before a kernel buffer is disabled: flush the GPU's records to it, since it accepts none afterwards. */
+/* Call before a kernel buffer is disabled: flush the GPU's records to it, since it accepts no records afterwards. */
 static void flush_kernel_buffers(unsigned long request)
 {
 	if ((uint32_t)request == PERF_EVENT_IOC_DISABLE && atomic_load(&caller_state()->kernel_buffers) &&

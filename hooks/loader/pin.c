@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pins session objects in the session's folder, which looks like a BPF file system to loaders. */
+/* Pins session objects in the session's folder. To loaders this folder looks like a BPF file system. */
 #include "loader.h"
 
 #include <errno.h>
@@ -13,9 +13,12 @@
 
 #include "environ.h"
 
-#define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, since Linux 6.5 */
+#define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, which Linux has since 6.5 */
 
-/* Is the caller's path the session's folder or inside it? `is` receives the absolute path, as this process sees it. */
+/*
+ * Returns true if the caller's path is the session's folder or inside it. `is` receives the absolute path in this
+ * process's file system.
+ */
 static bool is_within(const char *path, char is[PATH_MAX])
 {
 	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], here[PATH_MAX];
@@ -31,7 +34,9 @@ static bool is_within(const char *path, char is[PATH_MAX])
 	return !strncmp(is, folder, n) && (!is[n] || is[n] == '/');
 }
 
-/* Write the absolute path of a new file to `whole`. False: its folder is not the session's. */
+/*
+ * Write the absolute path of a new file to `whole`. Returns false if the file's folder is not in the session's folder.
+ */
 static bool absolute_name(const char *path, char *whole, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -68,7 +73,7 @@ static uint32_t pinnable_id(int fd)
 	return id;
 }
 
-/* Pin an object. The session adopts a map that is pinned in its folder. */
+/* Pin an object. If a kernel map is pinned in the session's folder, the session adopts the map. */
 long obj_pin(struct call *c)
 {
 	uint32_t id = pinnable_id((int)c->attr.bpf_fd);
@@ -85,7 +90,7 @@ long obj_pin(struct call *c)
 	if (!id)
 		return pass(c);
 	if (!within)
-		return -EPERM; /* same errno as the kernel's outside a BPF file system */
+		return -EPERM; /* the Linux kernel returns the same errno outside a BPF file system */
 	gpubpf_put_u32(&w, id);
 	gpubpf_put_str(&w, whole);
 	err = ask(GPUBPF_BPF_PIN, &w, &a);
@@ -93,7 +98,10 @@ long obj_pin(struct call *c)
 	return err;
 }
 
-/* If `path` is the kernel's pin of an adopted map, returns a descriptor of the session map; else -errno. */
+/*
+ * If a kernel map is pinned at `path` and the session has adopted it, return a descriptor of the session map. Otherwise
+ * return a negative errno value.
+ */
 static int session_map_for_pin(const char *path)
 {
 	union bpf_attr attr = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands on programs. Decides which programs are for a GPU; the session loads these. */
+/* Commands on BPF programs. Decides which programs are for a GPU; the session loads these programs. */
 #include "loader.h"
 
 #include <errno.h>
@@ -7,17 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_INSNS 1000000u         /* the Linux kernel's limit */
+#define MAX_INSNS 1000000u         /* the Linux kernel's limit of instructions */
 #define MAX_RECORD_SIZE 256u       /* bytes */
-#define MAX_LOG_SIZE (16u << 20)   /* bytes of log that a loader gets, libbpf's maximum */
-#define LICENSE_MAX 128            /* bytes that the Linux kernel reads */
-#define FIRST_OWN_HELPER 501       /* first number in include/gpubpf/helpers.def */
+#define MAX_LOG_SIZE (16u << 20)   /* maximum bytes of log that a loader receives, as in libbpf */
+#define LICENSE_MAX 128            /* bytes of the license that the Linux kernel reads */
+#define FIRST_OWN_HELPER 501       /* number of gpubpf's first helper in include/gpubpf/helpers.def */
 #define LAST_OWN_HELPER 999        /* last number reserved for gpubpf; libbpf uses 195896080 for unresolved calls */
 #define MAX_KERNEL_MAPS 1024       /* limit of map references in a kernel program */
-#define MAX_TRIVIAL_INSNS 6        /* instructions of a program with which libbpf probes kernel features */
+#define MAX_TRIVIAL_INSNS 6        /* instructions of a program with which libbpf tests kernel features */
 
-/* A BPF_PROG_LOAD call with copies of its inputs. Decisions and the request use the same copies, since the caller may
- * change the originals. */
+/*
+ * A BPF_PROG_LOAD call with copies of its inputs. The decision whether the program is for a GPU and the request use the
+ * same copies, since the caller may change the originals.
+ */
 struct program {
 	struct call *c;
 	struct bpf_insn *insns; /* [n] instructions */
@@ -33,7 +35,10 @@ static bool calls_own_helper(const struct program *p)
 	return false;
 }
 
-/* Does the program only set r0 or store to a map value, and exit? libbpf loads such programs to probe features. */
+/*
+ * Returns true if the program only sets r0 or stores to a map value, and exits. libbpf loads such programs to test
+ * features of the Linux kernel.
+ */
 static bool is_trivial(const struct program *p)
 {
 	static const uint8_t codes[] = {
@@ -56,22 +61,28 @@ static void put_name(struct gpubpf_writer *w, const struct call *c)
 	gpubpf_put_str(w, name);
 }
 
-static bool session_wants(const struct call *c)
+/* Returns 1 if the session wants the program, 0 if it does not or if there is no session, or a negative errno value. */
+static int session_wants(const struct call *c)
 {
 	struct gpubpf_writer w = { 0 };
 	struct answer a;
-	bool yes;
+	int ret;
 
 	put_name(&w, c);
 	gpubpf_put_u32(&w, c->attr.prog_type);
-	yes = !ask(GPUBPF_BPF_PROG_IS_GPU, &w, &a) && gpubpf_get_u32(&a.payload.r);
+	ret = ask(GPUBPF_BPF_PROG_IS_GPU, &w, &a);
+	if (!ret)
+		ret = gpubpf_get_u32(&a.payload.r) != 0;
 	answer_close(&a);
-	return yes;
+	return ret == -EOPNOTSUPP ? 0 : ret;
 }
 
-static bool is_for_gpu(const struct program *p)
+/* Returns 1, 0 or a negative errno value: without an answer, the Linux kernel must not get a program for a GPU. */
+static int is_for_gpu(const struct program *p)
 {
-	return p->c->attr.prog_type == BPF_PROG_TYPE_KPROBE && (calls_own_helper(p) || session_wants(p->c));
+	if (p->c->attr.prog_type != BPF_PROG_TYPE_KPROBE)
+		return 0;
+	return calls_own_helper(p) ? 1 : session_wants(p->c);
 }
 
 /* -- map references in instructions -- */
@@ -83,7 +94,10 @@ static bool names_map(const struct bpf_insn *insn)
 		insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE);
 }
 
-/* Read the map descriptor of an instruction, directly or from fd_array: 0, -EPROTO as in the kernel, or -EFAULT. */
+/*
+ * Read the map descriptor of an instruction, from the instruction or from fd_array. Returns 0, -EPROTO as the Linux
+ * kernel does, or -EFAULT.
+ */
 static int map_fd_of(const struct call *c, const struct bpf_insn *insn, int *fd)
 {
 	*fd = insn->imm;
@@ -102,7 +116,9 @@ static void set_map(struct bpf_insn *insn, int32_t map)
 	insn->src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
 }
 
-/* Replace map descriptors in instructions by session numbers. The session adopts kernel maps among them. */
+/*
+ * Replace the map descriptors in instructions by the session's map numbers. The session adopts kernel maps among them.
+ */
 static int replace_map_fds(const struct program *p)
 {
 	int64_t map;
@@ -123,8 +139,10 @@ static int replace_map_fds(const struct program *p)
 
 /* -- GPU programs -- */
 
-/* Write the caller's n records of `have` bytes (func_info, line_info) as records of `want` bytes, truncated or padded
- * with zeros. */
+/*
+ * Write the caller's n records of `have` bytes (func_info or line_info) as records of `want` bytes. Longer records are
+ * truncated.
+ */
 static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	char *dst, *src = NULL;
@@ -165,7 +183,7 @@ static int put_program(const struct program *p, struct gpubpf_writer *w, int *ow
 	return err;
 }
 
-/* Copy the session's log to the caller. */
+/* Copy the log of the session's verifier to the caller. */
 static void copy_log_out(const struct call *c, struct gpubpf_reader *r)
 {
 	size_t size, room = c->attr.log_size;
@@ -210,8 +228,8 @@ static long load_session_program(const struct program *p)
 /* -- kernel programs, which may refer to adopted maps -- */
 
 struct borrowed {
-	int fd[MAX_KERNEL_MAPS];   /* descriptors of this process, to be closed */
-	int lent[MAX_KERNEL_MAPS]; /* descriptors borrowed from the caller, to be returned */
+	int fd[MAX_KERNEL_MAPS];   /* descriptors of this process, which must be closed */
+	int lent[MAX_KERNEL_MAPS]; /* descriptors borrowed from the caller, which must be returned */
 	uint32_t n, nlent;
 };
 
@@ -234,7 +252,7 @@ static bool calls_pop(const struct program *p)
 	return false;
 }
 
-/* Report to the session which queues the kernel program pops: GPU programs must push to the kernel's queue then. */
+/* Report to the session which queues the kernel program pops. GPU programs must then push to the kernel's queue. */
 static void report_consumers(const struct program *p)
 {
 	int fd;
@@ -244,8 +262,10 @@ static void report_consumers(const struct program *p)
 			note_map_consumer(fd);
 }
 
-/* Replace session maps in the instructions by the kernel maps that stand in for them. The kernel refuses session maps
- * without one. */
+/*
+ * Replace session maps in the instructions by the kernel maps that the session shares for them. The Linux kernel
+ * refuses session maps that have no such kernel map.
+ */
 static void replace_session_maps(const struct program *p, struct borrowed *b)
 {
 	for (uint32_t i = 0; i < p->n && b->n < MAX_KERNEL_MAPS && b->nlent < MAX_KERNEL_MAPS; i++) {
@@ -264,12 +284,14 @@ static void replace_session_maps(const struct program *p, struct borrowed *b)
 	}
 }
 
-/* Bytes of the attribute that this code knows. It passes no more: unknown members may be pointers or descriptors of the
- * caller, which the kernel would take as those of this process. The last known member is the log's true size, which the
- * kernel writes. */
+/*
+ * Number of attribute bytes that this code knows and passes to the Linux kernel. Unknown members may be pointers or
+ * descriptors of the caller, and the kernel would treat them as pointers or descriptors of this process. The last known
+ * member is the log's true size, which the kernel writes.
+ */
 #define KNOWN_ATTR_SIZE (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
 
-/* Copies, in this process, of the data to which an attribute points. */
+/* Copies, in this process, of the caller's data that an attribute points to. */
 struct copies {
 	char license[LICENSE_MAX];
 	void *part[4];
@@ -298,7 +320,7 @@ static int copy_log(struct copies *copies, union bpf_attr *attr)
 	void *log;
 
 	if (!attr->log_buf || !attr->log_size)
-		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* same error as the kernel */
+		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* the Linux kernel returns the same error */
 	attr->log_size = attr->log_size < MAX_LOG_SIZE ? attr->log_size : MAX_LOG_SIZE;
 	log = calloc(1, attr->log_size);
 	attr->log_buf = (uintptr_t)log;
@@ -316,7 +338,10 @@ static int copy_fd(struct copies *copies, __u32 *fd)
 	return own < 0 ? own : 0;
 }
 
-/* Kernel module functions use indexes into fd_array. Programs that share arrays with a GPU do not use it. */
+/*
+ * Returns true if the program calls functions of Linux kernel modules, which use indexes into fd_array. This code does
+ * not pass fd_array, and refuses such programs.
+ */
 static bool calls_modules(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
@@ -341,8 +366,10 @@ static int copy_program(const struct program *p, union bpf_attr *attr, struct co
 	return err ? err : copy_log(copies, attr);
 }
 
-/* Copy the log, and its true size, back to the caller. The kernel writes the size after the members that headers
- * declare. */
+/*
+ * Copy the log and its true size to the caller. The Linux kernel writes the size after the members that the headers
+ * declare.
+ */
 static void copy_result_out(const struct call *c, union bpf_attr attr, size_t known)
 {
 	const char *log = (const char *)(uintptr_t)attr.log_buf;
@@ -376,7 +403,7 @@ static long load_with_kernel_maps(const struct program *asked)
 		return -ENOMEM;
 	memcpy(p.insns, asked->insns, p.n * sizeof(*p.insns));
 	replace_session_maps(&p, &b);
-	ret = copy_program(&p, &attr, &copies); /* copies all data to which the attribute points */
+	ret = copy_program(&p, &attr, &copies); /* copies all data that the attribute points to */
 	if (!ret) {
 		ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
 		copy_result_out(p.c, attr, known);
@@ -397,9 +424,12 @@ static long load_with_kernel_maps(const struct program *asked)
 
 static long load_program(const struct program *p)
 {
-	bool ours = is_for_gpu(p), trivial = is_trivial(p);
+	int ours = is_for_gpu(p);
+	bool trivial = is_trivial(p);
 	long ret, fallback;
 
+	if (ours < 0)
+		return ours;
 	if (!ours)
 		report_consumers(p);
 	ret = ours ? load_session_program(p) : uses_session_map(p) ? load_with_kernel_maps(p) : pass(p->c);
@@ -420,20 +450,19 @@ long prog_load(struct call *c)
 
 	if (c->attr.insns && p.n && p.n <= MAX_INSNS)
 		p.insns = copied(c->attr.insns, p.n * sizeof(*p.insns), &err);
+	if (!p.insns && err == -ENOMEM)
+		return err; /* the program may be for a GPU */
 	if (!p.insns)
-		return pass(c); /* the kernel refuses it */
+		return pass(c); /* the Linux kernel refuses a program whose instructions are unreadable or too many */
 	ret = load_program(&p);
 	free(p.insns);
 	return ret;
 }
 
-long prog_test_run(struct call *c)
-{
-	/* -ENOTSUPP (524), which only kernel headers define */
-	return handle_of((int)c->attr.test.prog_fd, GPUBPF_BPF_PROG).id ? -524 : pass(c);
-}
-
-/* A map lives as long as objects that refer to it; session maps live as long as the session. */
+/*
+ * Has no effect on a session program. The command extends the life of a map, but session maps live as long as the
+ * session.
+ */
 long prog_bind_map(struct call *c)
 {
 	return handle_of((int)c->attr.prog_bind_map.prog_fd, GPUBPF_BPF_PROG).id ? 0 : pass(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes. A uprobe is the Linux kernel's until a GPU program is attached to it; then the probed function's name is
- * that of a GPU kernel. A loader first opens the event and later sets the program. This file remembers file and offset
- * of the event opened last, and recognizes the event by its number (PERF_EVENT_IOC_ID), since the caller may duplicate
- * its descriptor.
+ * Uprobes. A uprobe belongs to the Linux kernel until a GPU program is attached to it. Then the name of the probed
+ * function is used as the name of a GPU kernel. A loader first opens the event and later sets the program. This file
+ * remembers the file and offset of the event that was opened last. It recognizes the event by its number
+ * (PERF_EVENT_IOC_ID), since the caller may duplicate the event's descriptor.
  */
 #include "core/wire/files/open_file.h"
 #include "loader.h"
@@ -18,8 +18,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	uint64_t event; /* number of the event opened last; 0: none */
-	int file;       /* descriptor of the probed file; closed here */
+	uint64_t event; /* number of the event that was opened last; 0: no event */
+	int file;       /* descriptor of the probed file, which this code closes */
 	uint64_t offset;
 	bool returns;
 } last = { 0, -1, 0, false };
@@ -43,7 +43,9 @@ bool is_uprobe(const struct perf_event_attr *attr)
 	return attr->type >= PERF_TYPE_MAX && attr->type == uprobe_type() && attr->uprobe_path;
 }
 
-/* Open the file whose path is at `name` in the caller; -1: not a readable file. */
+/*
+ * Open the file whose path is at address `name` in the caller. Returns -1 if the file is not a readable regular file.
+ */
 static int open_probed_file(uint64_t name)
 {
 	char given[PATH_MAX], path[PATH_MAX];

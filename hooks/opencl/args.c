@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments. The layer sets an argument on the original and records it if the runtime accepts it. Before a launch of a
- * twin, it sets on the twin the arguments that changed. OpenCL forbids setting arguments of one kernel in two threads
- * at once. Launches may be concurrent: ocl_kernel.lock serializes those of twins.
+ * Kernel arguments. The layer sets an argument on the original, and records it if the runtime accepts it. Before a
+ * launch of a twin, the layer sets on the twin the arguments that changed. OpenCL forbids setting arguments of one
+ * kernel in two threads at the same time. Launches may be concurrent, so ocl_kernel.lock serializes launches of twins.
  */
 #include "opencl.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/wire/checks.h"
+#include "hooks/process/prepared.h"
 
 static const void *bytes_of(const struct ocl_arg *arg)
 {
@@ -41,6 +42,23 @@ static int set_value(struct ocl_arg *arg, size_t size, const void *value)
 	return 0;
 }
 
+/*
+ * A kernel from before the attach may have a list of SVM that it accesses indirectly. The list is unknown, and matters
+ * only to kernels with SVM or pointers as arguments.
+ */
+static bool is_known(const struct ocl_kernel *k, const struct ocl_arg *arg)
+{
+	return arg->how != OCL_ARG_UNSET && (arg->how < OCL_ARG_SVM || !k->is_learned || k->infos);
+}
+
+bool ocl_args_are_known(const struct ocl_kernel *k)
+{
+	for (cl_uint i = 0; i < k->nargs; i++)
+		if (!k->args || !is_known(k, &k->args[i]))
+			return false;
+	return true;
+}
+
 static struct ocl_arg *arg_of(struct ocl_kernel *k, cl_uint index)
 {
 	return k && k->recorded && k->args && index < k->nargs ? &k->args[index] : NULL;
@@ -57,16 +75,20 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint ind
 	return err;
 }
 
-static void set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, int how)
+static void set_pointer_arg(struct ocl_arg *arg, const void *pointer, int how)
 {
-	struct ocl_arg *arg = arg_of(ocl_kernel_find(kernel), index);
-
-	if (!arg)
-		return;
 	clear(arg);
 	arg->how = how;
 	arg->size = sizeof(pointer);
 	arg->pointer = pointer;
+}
+
+static void set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, int how)
+{
+	struct ocl_arg *arg = arg_of(ocl_kernel_find(kernel), index);
+
+	if (arg)
+		set_pointer_arg(arg, pointer, how);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *pointer)
@@ -165,6 +187,37 @@ static int copy_arg(struct ocl_arg *to, const struct ocl_arg *from)
 	return 0;
 }
 
+/* Copy an argument that the idle library has recorded. */
+static int take_arg(struct ocl_arg *arg, const struct gpubpf_idle_arg *from)
+{
+	switch (from->how) {
+	case GPUBPF_IDLE_VALUE:
+		return set_value(arg, from->size, from->size > GPUBPF_IDLE_INLINE ? from->data : from->bytes);
+	case GPUBPF_IDLE_NULL:
+		return set_value(arg, from->size, NULL);
+	case GPUBPF_IDLE_SVM:
+		set_pointer_arg(arg, from->pointer, OCL_ARG_SVM);
+	}
+	return 0;
+}
+
+void ocl_args_take_recorded(struct ocl_kernel *k, cl_kernel handle)
+{
+	const struct gpubpf_idle *idle = gpubpf_idle_library();
+	const struct gpubpf_idle_kernel *from = idle ? idle->find_kernel(handle) : NULL;
+	int err = 0;
+
+	if (!from || from->is_incomplete || from->nargs != k->nargs || !k->args)
+		return;
+	for (cl_uint i = 0; i < k->nargs && !err; i++)
+		err = take_arg(&k->args[i], &from->args[i]);
+	for (const struct gpubpf_idle_info *info = from->infos; info && !err; info = info->next)
+		err = set_info(k, info->name, info->size, info->value);
+	if (err < 0)
+		k->recorded = false;
+	k->is_learned = false; /* the list of SVM that the kernel accesses is known too */
+}
+
 int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from)
 {
 	int err = 0;
@@ -206,8 +259,11 @@ static cl_int apply_arg(struct ocl_twin *twin, cl_uint i, const struct ocl_arg *
 	}
 }
 
-/* Set the list of SVM that the twin accesses indirectly: the application's list for the original (`theirs`, maybe
- * empty) and the agent's. A later call would replace the list. */
+/*
+ * Set the list of SVM allocations that the twin accesses indirectly. The list consists of the application's list for
+ * the original (`theirs`, maybe empty) and of the agent's allocations. Both are set in one call, since a second call
+ * would replace the list.
+ */
 static cl_int apply_svm(struct ocl_twin *twin, const void *theirs, size_t size)
 {
 	size_t own = twin->nsvm * sizeof(*twin->svm);

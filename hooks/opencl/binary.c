@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores the source of binaries. An application that caches kernel binaries later loads a binary without source. When
- * an application gets a binary through this layer, the layer stores the source in the user's cache folder, keyed by
- * the binary's hash.
+ * Stores the source from which a binary was built. An application that caches kernel binaries later loads a binary
+ * without source. When an application gets a binary through this layer, the layer stores the source in the user's cache
+ * folder. The key is the binary's hash.
  */
 #include "opencl.h"
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds. The layer records a program's inputs after the runtime has built it. If the call has a callback, it records
- * them before, because kernels may exist before the call returns. If the runtime then refuses the build, it restores
- * the previous record.
+ * Builds of programs. The layer records a program's inputs after the runtime has built it. If the call has a callback,
+ * the layer records them before the build, because kernels may exist before the call returns. If the runtime then
+ * refuses the build, the layer restores the previous record.
  */
 #include "opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The program's code for a build with these options; NULL: binary, or out of memory. */
+/*
+ * Returns the program's code for a build with these options. Returns NULL for a program that was created from binaries,
+ * or if out of memory.
+ */
 static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 {
 	struct ocl_code *from = p->code, *code;
 
 	if (!from)
-		return NULL; /* binaries keep their code */
+		return NULL; /* the code of a program from binaries does not depend on options */
 	code = ocl_code_new(from->kind, from->data, from->size, options);
 	if (!code)
 		return NULL;
@@ -33,7 +36,10 @@ struct build {
 	bool at_once;
 };
 
-/* Record the build if at_once (the call has a callback). NULL `code`: nothing is recorded now or later. */
+/*
+ * Record the build now if at_once is true, which means that the call has a callback. If `code` is NULL, the build is
+ * not recorded at all.
+ */
 static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
 				bool at_once)
 {
@@ -46,9 +52,11 @@ static struct build begin_build(struct ocl_program *p, cl_uint n, const cl_devic
 	return b;
 }
 
-/* Record the build, or restore the previous record. A build that the runtime refuses (the program has kernels, or
- * an option is unknown) leaves the program unchanged. A failed build is recorded: it may have succeeded for some
- * devices. */
+/*
+ * Record the build, or restore the previous record. If the runtime refuses a build (the program has kernels, or an
+ * option is unknown), the program stays unchanged. A build that fails is recorded, since it may have succeeded for some
+ * devices.
+ */
 static cl_int end_build(struct build *b, cl_int error)
 {
 	bool built = !error || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
@@ -120,7 +128,10 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clCompileProgram(cl_program program, cl_uint
 	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
 }
 
-/* The code of a link: its inputs as they are now, before the application can change them. */
+/*
+ * Returns the code of a linked program. It refers to the present code of the inputs, which the application may change
+ * later.
+ */
 static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *devices, const char *options, cl_uint n,
 				    const cl_program *inputs)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event callbacks. A runtime may call them on the thread that runs its kernels, as PoCL does. A launch in a callback
- * must not wait for a kernel: opening a device, for example, runs small kernels. gpubpf_hook_callbacks marks such
- * launches.
+ * Event callbacks. A runtime such as PoCL may call them on the thread that runs its kernels. A launch in a callback
+ * must not wait for a GPU kernel, and opening a device, for example, runs small kernels. The counter
+ * gpubpf_hook_callbacks marks launches in a callback.
  */
 #include "opencl.h"
 

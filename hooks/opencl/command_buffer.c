@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cl_khr_command_buffer: the application records kernels in a command buffer, and each enqueue of the buffer launches
- * them. The layer counts each launch but does not probe it: a recorded kernel has fixed arguments, and the twin's
- * launch number is an argument. Changes of recorded commands (cl_khr_command_buffer_mutable_dispatch) are not
- * intercepted.
+ * Extension cl_khr_command_buffer: the application records kernels in a command buffer, and each enqueue of the buffer
+ * launches them. The layer counts each launch but does not probe it: the arguments of a recorded kernel are fixed, and
+ * a twin receives the launch number as an argument. Changes of recorded commands
+ * (cl_khr_command_buffer_mutable_dispatch) are not intercepted.
  */
 #include "opencl.h"
 
@@ -21,12 +21,13 @@ static GPUBPF_RECORDS(ocl_buffers)
 struct ocl_buffer {
 	struct gpubpf_record object;
 	const struct ocl_platform *platform;
-	cl_command_queue queue; /* the first queue; commands name none if it is the only one */
-	pthread_mutex_t lock;   /* protects the members below */
+	/* the buffer's first queue; if the buffer has only one queue, commands do not pass a queue */
+	cl_command_queue queue;
+	pthread_mutex_t lock; /* protects the members below */
 	struct recorded *kernels;
 };
 
-/* Add a recorded launch to the buffer. NULL (out of memory): its runs are not counted. */
+/* Add a recorded launch to the buffer. If `record` is NULL (out of memory), runs of the launch are not counted. */
 static void add(struct ocl_buffer *b, struct gpubpf_hook_record *record)
 {
 	struct recorded *r = record ? calloc(1, sizeof(*r)) : NULL;
@@ -76,7 +77,10 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
 	return handle;
 }
 
-/* A copy of the buffer for other queues (cl_khr_command_buffer_multi_device), with the same kernels. */
+/*
+ * Create a copy of the buffer for other queues (cl_khr_command_buffer_multi_device). The copy launches the same
+ * kernels.
+ */
 static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bool automatic, cl_uint n,
 					       const cl_command_queue *queues, cl_uint nhandles,
 					       const cl_mutable_command_khr *handles, cl_mutable_command_khr *copies,

@@ -6,6 +6,8 @@
 #include "core/wire/checks.h"
 #include "hooks/process/agent_thread.h"
 
+#define MAX_HELD 8 /* limit of references that the agent (queue, programs, kernels, buffer) adds between two counts */
+
 GPUBPF_RECORDS(ocl_contexts)
 
 cl_uint ocl_context_references(cl_context handle)
@@ -20,8 +22,10 @@ int ocl_context_count_held(struct ocl_context *context, cl_uint before)
 {
 	int held = (int)(ocl_context_references(context->object.handle) - before);
 
-	if (held < 0 || held > 8) /* implausible: another thread has changed the count */
+	if (held < 0 || held > MAX_HELD) { /* another thread changed the reference count meanwhile */
+		atomic_store(&context->is_inexact, true);
 		held = 0;
+	}
 	atomic_fetch_add(&context->held, held);
 	return held;
 }
@@ -35,18 +39,6 @@ static struct ocl_platform *platform_of(cl_context handle)
 	    size < sizeof(*first))
 		return NULL;
 	return ocl_platform_of(first[0]);
-}
-
-static struct ocl_context *create(cl_context handle)
-{
-	struct ocl_context *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->platform = platform_of(handle);
-	pthread_mutex_init(&c->lock, NULL);
-	gpubpf_records_add(&ocl_contexts, handle, &c->object);
-	return c;
 }
 
 static void destroy(struct ocl_context *c)
@@ -63,12 +55,57 @@ static void destroy(struct ocl_context *c)
 	free(c);
 }
 
+static struct ocl_context *create(cl_context handle, uint32_t references)
+{
+	struct ocl_context *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->platform = platform_of(handle);
+	pthread_mutex_init(&c->lock, NULL);
+	gpubpf_records_add_shared(&ocl_contexts, handle, &c->object, references);
+	return c;
+}
+
+/* Create the record of a new context. Remove the record of a freed context with the same handle first (opencl.h). */
+static void create_new(cl_context handle)
+{
+	struct ocl_context *old = gpubpf_hook_attached() ? gpubpf_records_take(&ocl_contexts, handle) : NULL;
+
+	if (old) {
+		ocl_programs_forget(old);
+		destroy(old);
+	}
+	create(handle, 1);
+}
+
+/*
+ * Find or create the record of a context from before the attach, and add a reference. The application has references
+ * to the context already.
+ */
+static struct ocl_context *learn(cl_context handle)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct ocl_context *c;
+
+	pthread_mutex_lock(&lock);
+	c = gpubpf_records_find(&ocl_contexts, handle);
+	if (c)
+		gpubpf_records_retain(&ocl_contexts, handle);
+	else
+		c = create(handle, 1 + ocl_context_references(handle));
+	pthread_mutex_unlock(&lock);
+	return c;
+}
+
 struct ocl_context *ocl_context_hold(cl_context handle)
 {
 	struct ocl_context *c = gpubpf_records_find(&ocl_contexts, handle);
 
+	if (!c && gpubpf_hook_attached())
+		return learn(handle);
 	if (!c)
-		return create(handle);
+		return create(handle, 1);
 	gpubpf_records_retain(&ocl_contexts, handle);
 	return c;
 }
@@ -78,6 +115,19 @@ void ocl_context_put(cl_context handle)
 	struct ocl_context *c = gpubpf_records_release(&ocl_contexts, handle);
 
 	if (c)
+		destroy(c);
+}
+
+static bool any(struct gpubpf_record *record, const void *arg)
+{
+	return true;
+}
+
+void ocl_contexts_release(void)
+{
+	struct ocl_context *c;
+
+	while ((c = gpubpf_records_take_if(&ocl_contexts, any, NULL)))
 		destroy(c);
 }
 
@@ -96,8 +146,10 @@ struct adding {
 	int err;
 };
 
-/* Create the launch path's device. To number it, the agent lists all platforms, so loaders initialize even those that
- * the application has not used. */
+/*
+ * Create the launch path's device. The agent lists all platforms to find the device's number. As a side effect, OpenCL
+ * loaders initialize platforms that the application has not used.
+ */
 static void create_hook(void *arg)
 {
 	struct adding *a = arg;
@@ -150,7 +202,7 @@ ocl_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl
 	cl_context c = ocl->clCreateContext(properties, n, devices, notify, user, error);
 
 	if (c)
-		create(c);
+		create_new(c);
 	return c;
 }
 
@@ -161,7 +213,7 @@ CL_API_ENTRY cl_context CL_API_CALL ocl_clCreateContextFromType(
 	cl_context c = ocl->clCreateContextFromType(properties, type, notify, user, error);
 
 	if (c)
-		create(c);
+		create_new(c);
 	return c;
 }
 
@@ -180,14 +232,22 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseContext(cl_context context)
 	return ocl->clReleaseContext(context);
 }
 
+/* Subtract the agent's references from the reference count that the runtime returned. */
+static void subtract_held(const struct ocl_context *c, cl_uint *references)
+{
+	if (c->is_inexact)
+		gpubpf_log_once("CL_CONTEXT_REFERENCE_COUNT may include references of gpubpf's agent, because other threads created OpenCL objects at the same time");
+	if (*references > (cl_uint)c->held)
+		*references -= c->held;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL ocl_clGetContextInfo(cl_context context, cl_context_info name, size_t size, void *value,
 						     size_t *size_ret)
 {
 	cl_int err = ocl->clGetContextInfo(context, name, size, value, size_ret);
 	struct ocl_context *c;
 
-	if (!err && name == CL_CONTEXT_REFERENCE_COUNT && value && (c = gpubpf_records_find(&ocl_contexts, context)) &&
-	    *(cl_uint *)value > (cl_uint)c->held)
-		*(cl_uint *)value -= c->held;
+	if (!err && name == CL_CONTEXT_REFERENCE_COUNT && value && (c = gpubpf_records_find(&ocl_contexts, context)))
+		subtract_held(c, value);
 	return err;
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wraps the backend's device operations to count references. Objects that the agent creates in the application's
- * context hold references to that context. If the application queries the reference count, the layer subtracts these.
+ * context hold references to that context. If the application queries the context's reference count, the layer
+ * subtracts these references.
  */
 #include "opencl.h"
 
 #include "backends/spirv/device/opencl/device.h"
 
-/* the context between open and attach, which run in this order on one thread (hooks/device/device.c) */
+/*
+ * The context of the device that is being opened, from open to attach. Both run in this order on one thread
+ * (hooks/device/device.c).
+ */
 static _Thread_local struct ocl_context *opening;
 
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_reason *why)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that applications look up by name. The layer returns its own functions for calls on kernels and
- * programs. */
+/*
+ * Extension functions that applications look up by name. If such a function works on kernels, programs, memory or
+ * command buffers, the layer returns its own function.
+ */
 #include "opencl.h"
 
 #include <string.h>

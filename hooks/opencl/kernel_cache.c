@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains in a refusal why a program has only a binary: the application caches kernels. Says how to make the
- * application build them from source. */
+/*
+ * Explains in a refusal why a program has a binary but no source: the application caches compiled kernels. The
+ * explanation says how to make the application build the kernels from source.
+ */
 #include "opencl.h"
 
 #include <errno.h>
@@ -42,15 +44,12 @@ static void make_text(void)
 
 	dl_iterate_phdr(find_cache, &c);
 	if (c)
-		snprintf(text, sizeof(text),
-			 "loaded as a binary from %s's own cache of kernels, without its source; "
-			 "%s",
+		snprintf(text, sizeof(text), "loaded as a binary from %s's own cache of kernels, without its source; %s",
 			 c->name, c->remedy);
 	else
 		snprintf(text, sizeof(text),
-			 "loaded as a binary whose source is unknown; empty the folder in which "
-			 "%.60s keeps compiled kernels, or turn that cache off, so that it "
-			 "builds from source",
+			 "loaded as a binary whose source is unknown; empty the folder in which %.60s caches compiled "
+			 "kernels, or disable that cache, so that it builds from source",
 			 program_invocation_short_name);
 }
 

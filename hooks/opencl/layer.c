@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layer's two entry points (cl_loader_layers). Without a session the layer returns the dispatch table that it got,
- * so an untraced application has no overhead.
+ * The two entry points of the OpenCL layer (cl_loader_layers). Without a session the layer returns the dispatch table
+ * that it received, so an application that is not traced has no overhead.
  */
 #include "opencl.h"
 
@@ -20,7 +20,7 @@ static const void *object_of(const void *address)
 	return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* Keep the OpenCL loader loaded until the process ends: the layer calls its functions until then. */
+/* Keep the OpenCL loader loaded until the process ends, because the layer calls the loader's functions until then. */
 static void pin_loader(const void *address)
 {
 	Dl_info info;
@@ -29,15 +29,17 @@ static void pin_loader(const void *address)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The layer is initialized a second time. If OPENCL_LAYERS names it twice, the second instance only forwards calls. A
- * second OpenCL loader is not supported: report it. */
+/*
+ * Called when the layer is initialized a second time. If OPENCL_LAYERS names the layer twice, the second instance only
+ * forwards calls. A second OpenCL loader is not supported, so report it.
+ */
 static void warn_second_init(const void *address)
 {
 	Dl_info info;
 
 	if (gpubpf_hook_active() && object_of(address) != loader)
-		gpubpf_log_once("the program loaded a second OpenCL loader, %s; kernels launched through that one run "
-				"unprobed; make the program use one loader",
+		gpubpf_log_once("the application loaded a second OpenCL loader, %s; kernels launched through that "
+				"loader run unprobed; make the application use only one loader",
 				dladdr(address, &info) ? info.dli_fname : "?");
 }
 
@@ -111,7 +113,10 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 	return init_layer(num_entries, target, num_entries_ret, layer, __builtin_return_address(0));
 }
 
-/* Khronos's loader calls this entry point since v2026.05.29, also in Intel's wheels. No properties are defined yet. */
+/*
+ * Khronos's loader calls this entry point since v2026.05.29, also in Intel's Python wheels. No properties are defined
+ * yet.
+ */
 CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target,
 							  cl_uint *num_entries_ret, const cl_icd_dispatch **layer,
 							  const void *properties)

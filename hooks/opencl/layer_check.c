@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects OpenCL use that bypassed the layer. Some OpenCL loaders, such as the CUDA toolkit's, ignore OPENCL_LAYERS.
- * The library is also preloaded, so that it can report this when the application ends. This code runs only then.
+ * Detects that OpenCL calls bypassed the layer. Some OpenCL loaders, such as the CUDA toolkit's, ignore OPENCL_LAYERS.
+ * The layer's library is also preloaded, so that it can report this when the application ends. This code runs only
+ * then.
  */
 #include "opencl.h"
 #include "hooks/process/dlsym.h"
@@ -12,11 +13,11 @@
 #include <string.h>
 
 #define LOADER "libOpenCL.so"
-#define DRIVER_ENTRY "clGetExtensionFunctionAddress" /* cl_khr_icd: a loader's entry point into a driver */
+#define DRIVER_ENTRY "clGetExtensionFunctionAddress" /* function of cl_khr_icd by which a loader enters a driver */
 #define OBJECTS_MAX 1024
 
 struct loaded {
-	char *objects[OBJECTS_MAX]; /* loaded objects, except OpenCL loaders; drivers may be among them */
+	char *objects[OBJECTS_MAX]; /* paths of loaded objects, except OpenCL loaders; some may be drivers */
 	size_t nobjects;
 	char *loader;
 	bool knows_layers;
@@ -29,7 +30,10 @@ static bool is_loader(const char *path)
 	return !strncmp(slash ? slash + 1 : path, LOADER, strlen(LOADER));
 }
 
-/* Does the object contain the text? An OpenCL loader that supports layers contains "OPENCL_LAYERS" as a constant. */
+/*
+ * Returns true if the loaded object contains the text. An OpenCL loader that supports layers contains the string
+ * "OPENCL_LAYERS".
+ */
 static bool has_text(const struct dl_phdr_info *info, const char *text)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -42,7 +46,10 @@ static bool has_text(const struct dl_phdr_info *info, const char *text)
 	return false;
 }
 
-/* Callback of dl_iterate_phdr(), which holds the dynamic linker's lock: only collect the objects' names. */
+/*
+ * Callback of dl_iterate_phdr(), which holds the dynamic linker's lock. Therefore the callback only collects the paths
+ * of loaded objects.
+ */
 static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct loaded *l = arg;
@@ -51,7 +58,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (is_loader(info->dlpi_name)) {
 		if (l->loader && !l->knows_layers)
-			return 0; /* keep the first OpenCL loader that ignores layers */
+			return 0; /* report the first OpenCL loader that ignores layers */
 		l->knows_layers = has_text(info, "OPENCL_LAYERS");
 		free(l->loader);
 		l->loader = strdup(info->dlpi_name);
@@ -69,13 +76,14 @@ static bool is_driver(const char *path)
 
 	if (!lib)
 		return false;
-	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* dlsym may find it in a dependency of the library */
+	/* dlsym() may also find the function in a dependency of the library */
+	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY);
 	own = entry && dladdr(entry, &at) && at.dli_fname && !strcmp(at.dli_fname, path);
 	dlclose(lib);
 	return own;
 }
 
-/* An application that links OpenCL without using it loads no driver. */
+/* Returns true if an OpenCL driver is loaded. An application that links OpenCL without using it loads no driver. */
 static bool is_opencl_used(const struct loaded *l)
 {
 	for (size_t i = 0; i < l->nobjects; i++)
@@ -84,8 +92,10 @@ static bool is_opencl_used(const struct loaded *l)
 	return false;
 }
 
-/* Report that OpenCL calls bypassed the layer. If another adapter has joined the session, it is unknown whether any
- * OpenCL kernel ran. */
+/*
+ * Report that OpenCL calls bypassed the layer. If another adapter has joined the session, the agent does not know
+ * whether any OpenCL kernel ran.
+ */
 static void report_bypass(const struct loaded *l)
 {
 	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
@@ -99,14 +109,13 @@ static void report_bypass(const struct loaded *l)
 				"keep the entry that gpubpf added",
 				what, l->loader);
 	else
-		gpubpf_log_once("%s: the program's loader %s ignores OPENCL_LAYERS; put Khronos' or Debian's "
-				"ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH",
+		gpubpf_log_once("%s: the program's loader %s ignores OPENCL_LAYERS; let it use Khronos' loader or Debian's ocl-icd-libopencl1 instead, for example with LD_LIBRARY_PATH",
 				what, l->loader);
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
-	static struct loaded l; /* exit() may run on a small stack */
+	static struct loaded l; /* static, because exit() may run on a small stack */
 
 	if (ocl)
 		return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application's memory. SVM and Intel's USM allocations are addresses. For buffers, the layer queries the device
- * for the address when it launches a twin whose programs use allocations. It does so in contexts with one device,
- * because a buffer may have another address on each device.
+ * The application's memory. SVM and Intel's USM allocations are known by address. The address of a buffer is not known.
+ * If a twin's BPF programs use allocations, the layer queries the device for the addresses of buffers when it launches
+ * the twin. The layer does this only in contexts with one device, because a buffer may have another address on each
+ * device.
  */
 #include "opencl.h"
 
@@ -15,12 +16,12 @@
 static GPUBPF_RECORDS(ocl_memories)
 
 	struct buffer {
-	struct gpubpf_record object; /* in ocl_memories until the application's last release */
+	struct gpubpf_record object; /* record in ocl_memories until the application's last release */
 	struct buffer *next, **link;
 	cl_context context;
 	struct gpubpf_allocation row; /* base 0: address unknown */
-	bool is_queried;              /* the address is known or cannot be learned: do not query it again */
-	bool busy;                    /* a query is in progress: do not release the buffer */
+	bool is_queried;              /* the address is known or cannot be found out: do not query it again */
+	bool busy;                    /* a query is in progress, so do not release the buffer */
 };
 
 static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER; /* serializes queries */
@@ -29,7 +30,10 @@ static pthread_cond_t query_done = PTHREAD_COND_INITIALIZER;
 static struct buffer *buffers, **last = &buffers; /* list, oldest first */
 static atomic_uint unqueried;
 
-/* Add other buffers at this address (same host memory) again, since their allocation was removed too. */
+/*
+ * Several buffers may use the same host memory, and removing one of them removed the allocation at their address. Add
+ * the other buffers at this address again.
+ */
 static void readd_aliases(uint64_t address)
 {
 	gpubpf_assert_held(&lock);
@@ -42,6 +46,8 @@ static void CL_CALLBACK on_destroy(cl_mem handle, void *buffer)
 {
 	struct buffer *b = buffer;
 
+	/* If a tool has detached, the layer did not see the last release. */
+	gpubpf_records_take(&ocl_memories, handle);
 	pthread_mutex_lock(&lock);
 	*b->link = b->next;
 	*(b->next ? &b->next->link : &last) = b->link;
@@ -81,7 +87,10 @@ static void record_buffer(cl_context context, cl_mem handle, size_t size)
 	}
 }
 
-/* Call before the application's last release: wait for a query of the buffer, and prevent further ones. */
+/*
+ * Call before the application's last release of the buffer. Waits for a query of the buffer, and prevents further
+ * queries.
+ */
 static void exclude_from_queries(struct buffer *b)
 {
 	pthread_mutex_lock(&lock);
@@ -118,7 +127,10 @@ static bool has_one_device(cl_context context)
 	return !ocl->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL) && n == 1;
 }
 
-/* Take a buffer of the context that was not queried yet. It is not released until `busy` is false. */
+/*
+ * Find a buffer of the context that was not queried yet, and mark it as busy. While `busy` is true, the buffer is not
+ * released.
+ */
 static struct buffer *take_unqueried(cl_context context)
 {
 	struct buffer *b;
@@ -134,8 +146,10 @@ static struct buffer *take_unqueried(cl_context context)
 	return b;
 }
 
-/* Query the buffer's address and record the allocation. False: the device was busy; a later launch repeats the
- * query. */
+/*
+ * Query the buffer's address and record the allocation. Returns false if the device was busy; then a later launch
+ * repeats the query.
+ */
 static bool query_address(struct buffer *b, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_allocation row = b->row;
@@ -174,11 +188,11 @@ static void query_all(void *arg)
 		;
 	pthread_mutex_unlock(&query_lock);
 	if (b)
-		gpubpf_log_once("a long kernel was still running at a launch: the addresses of new buffers are "
-				"unknown until it ends, and probes do not find these");
+		gpubpf_log_once("a long kernel was still running at a launch: until it ends, the addresses of new "
+				"buffers are unknown, and probes do not find these buffers");
 	if (!alone)
-		gpubpf_log_once("the addresses of buffers in a context with several devices are unknown: probes "
-				"find no allocation there");
+		gpubpf_log_once("in a context with several devices, the addresses of buffers are unknown: probes do "
+				"not find these buffers");
 }
 
 void ocl_memory_query_addresses(struct ocl_context *context, struct gpubpf_hook_device *device)
@@ -198,13 +212,26 @@ static void after_fork_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* In the child of a fork: no query is in progress, since its thread does not exist there. */
+/* In the child of a fork no query is in progress, since the querying thread does not exist there. */
 static void after_fork_child(void)
 {
 	for (struct buffer *b = buffers; b; b = b->next)
 		b->busy = false;
 	pthread_mutex_init(&query_lock, NULL);
 	pthread_cond_init(&query_done, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+/* The runtime calls on_destroy() for each buffer later, which frees the buffer's record. */
+void ocl_memory_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct buffer *b = buffers; b; b = b->next) {
+		gpubpf_records_take(&ocl_memories, b->object.handle);
+		if (!b->is_queried)
+			gpubpf_ref_was_counted(atomic_fetch_sub(&unqueried, 1));
+		b->is_queried = true;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -252,12 +279,13 @@ CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 	ocl->clSVMFree(context, memory);
 }
 
-/* The allocations are removed at this call, since the runtime does not report when the queue executes it. */
+/* The allocations are removed now, since the runtime does not report when the queue executes this call. */
 CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
 						     void(CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *),
 						     void *user, cl_uint nwait, const cl_event *wait, cl_event *event)
 {
-	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a callback, the application frees the memory */
+	/* if there is a callback, the application frees the memory in it */
+	for (cl_uint i = 0; i < n && memory && !done; i++)
 		gpubpf_allocation_remove((uintptr_t)memory[i]);
 	return ocl->clEnqueueSVMFree(queue, n, memory, done, user, nwait, wait, event);
 }

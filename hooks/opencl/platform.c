@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dispatch table of the next layer, its platforms with their extension functions, and the numbers of devices. */
+/*
+ * Holds the dispatch table of the next layer, the platforms with their extension functions, and the numbers of devices.
+ */
 #include "opencl.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@ const char *const ocl_pointer_names[OCL_POINTER_CALLS] = {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ocl_platform *platforms; /* never freed, like the platforms themselves */
+static struct ocl_platform *platforms; /* list, never freed, like the platforms */
 
 static void *extension_function(cl_platform_id id, const char *name)
 {
@@ -49,7 +51,7 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 	*(void **)&p->buffer_record = extension_function(id, "clCommandNDRangeKernelKHR");
 	*(void **)&p->buffer_enqueue = extension_function(id, "clEnqueueCommandBufferKHR");
 	pthread_mutex_lock(&lock);
-	p->next = platforms; /* two threads may add the same platform, which is harmless */
+	p->next = platforms; /* harmless if two threads add the same platform */
 	platforms = p;
 	pthread_mutex_unlock(&lock);
 	return p;
@@ -73,7 +75,7 @@ static cl_device_id root_device(cl_device_id device)
 	return device;
 }
 
-/* The device's index in its platform, or -1; *count is the platform's number of devices. */
+/* Returns the index of the device in its platform, or -1. *count receives the number of devices of the platform. */
 static int index_in_platform(cl_platform_id id, cl_device_id device, cl_uint *count)
 {
 	cl_device_id devices[64];

@@ -21,7 +21,15 @@ static void read_devices(struct ocl_program *p)
 		p->ndevices = n;
 }
 
-struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code)
+static void destroy(struct ocl_program *p);
+
+static void forget(struct ocl_program *p)
+{
+	ocl_kernels_forget(p);
+	destroy(p);
+}
+
+static struct ocl_program *create(cl_program handle, cl_context context, struct ocl_code *code, uint32_t references)
 {
 	struct ocl_program *p = calloc(1, sizeof(*p));
 
@@ -37,7 +45,46 @@ struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struc
 	read_devices(p);
 	if (p->context && p->ndevices == 1)
 		p->only = ocl_context_device(p->context, p->devices[0]);
-	gpubpf_records_add(&ocl_programs, handle, &p->object);
+	gpubpf_records_add_shared(&ocl_programs, handle, &p->object, references);
+	return p;
+}
+
+struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code)
+{
+	struct ocl_program *old = gpubpf_hook_attached() ? gpubpf_records_take(&ocl_programs, handle) : NULL;
+
+	if (old)
+		forget(old);
+	return create(handle, context, code, 1);
+}
+
+static struct ocl_program *learn(cl_program handle, struct ocl_code *code)
+{
+	cl_uint references = 1;
+	cl_context context;
+
+	if (ocl->clGetProgramInfo(handle, CL_PROGRAM_CONTEXT, sizeof(context), &context, NULL)) {
+		ocl_code_put(code);
+		return NULL;
+	}
+	ocl->clGetProgramInfo(handle, CL_PROGRAM_REFERENCE_COUNT, sizeof(references), &references, NULL);
+	return create(handle, context, code, references);
+}
+
+struct ocl_program *ocl_program_find(cl_program handle)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct ocl_program *p = gpubpf_records_find(&ocl_programs, handle);
+	struct ocl_code *code;
+
+	if (p || !gpubpf_hook_attached())
+		return p;
+	pthread_mutex_lock(&lock);
+	p = gpubpf_records_find(&ocl_programs, handle);
+	code = p ? NULL : ocl_code_learn(handle);
+	if (code)
+		p = learn(handle, code);
+	pthread_mutex_unlock(&lock);
 	return p;
 }
 
@@ -53,12 +100,8 @@ void ocl_builds_drop(struct ocl_build *b)
 	}
 }
 
-void ocl_program_release(cl_program handle)
+static void destroy(struct ocl_program *p)
 {
-	struct ocl_program *p = gpubpf_records_release(&ocl_programs, handle);
-
-	if (!p)
-		return;
 	gpubpf_hook_program_destroy(p->hook);
 	ocl_builds_drop(p->builds);
 	ocl_code_put(p->code);
@@ -70,13 +113,36 @@ void ocl_program_release(cl_program handle)
 	free(p);
 }
 
+void ocl_program_release(cl_program handle)
+{
+	struct ocl_program *p = gpubpf_records_release(&ocl_programs, handle);
+
+	if (p)
+		destroy(p);
+}
+
+static bool is_of_context(struct gpubpf_record *record, const void *context)
+{
+	return !context || ((struct ocl_program *)record)->context == context;
+}
+
+void ocl_programs_forget(const struct ocl_context *context)
+{
+	struct ocl_program *p;
+
+	while ((p = gpubpf_records_take_if(&ocl_programs, is_of_context, context)))
+		forget(p);
+}
+
 static bool same_devices(const struct ocl_build *b, cl_uint n, const cl_device_id *devices)
 {
 	return b->ndevices == n && (!n || !memcmp(b->devices, devices, n * sizeof(*devices)));
 }
 
-/* Remove the builds that a new one replaces. A build for all devices replaces all. A build for some devices replaces
- * one for the same devices. */
+/*
+ * Remove the recorded builds that a new build replaces. A build for all devices replaces all builds. A build for some
+ * devices replaces a build for the same devices.
+ */
 static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id *devices)
 {
 	struct ocl_build **at = &p->builds;
@@ -124,7 +190,7 @@ void ocl_program_note_build(struct ocl_program *p, cl_uint n, const cl_device_id
 	replace_builds(p, n, devices);
 	b->next = p->builds;
 	p->builds = b;
-	before = p->hook; /* the launch path's program; its twins belong to the previous build */
+	before = p->hook; /* the twins of this launch-path program belong to the previous build */
 	p->hook = NULL;
 	pthread_mutex_unlock(&p->lock);
 	gpubpf_hook_program_destroy(before);
@@ -228,7 +294,10 @@ struct gpubpf_hook_device *ocl_program_device(struct ocl_program *p, cl_command_
 	return ocl_context_device(p->context, device);
 }
 
-/* The code of a program from source: all strings, concatenated (OpenCL 5.8.1: length 0 means up to the NUL). */
+/*
+ * Returns the code of a program that is created from source. All strings are concatenated (OpenCL 5.8.1: length 0 means
+ * up to the NUL).
+ */
 static struct ocl_code *source_code(cl_uint count, const char **strings, const size_t *lengths)
 {
 	struct ocl_code *code;
@@ -270,8 +339,10 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context
 	return p;
 }
 
-/* The layer's clCreateProgramWithILKHR for all platforms. It calls the function of the context's platform: a function
- * that a platform returned is valid only for that platform's contexts. */
+/*
+ * The layer's clCreateProgramWithILKHR for all platforms. It calls the function of the context's platform, because a
+ * function that a platform returned is valid only for contexts of that platform.
+ */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error)
 {
 	struct ocl_context *c = ocl_context_hold(context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Specialization constants of SPIR-V modules. A value set by the application becomes the default in the layer's copy of
- * the module, so that the twin is built from the same program. Citations are from the SPIR-V specification 1.6.
+ * Specialization constants of SPIR-V modules. A value that the application sets becomes the default value in the
+ * layer's copy of the module. So the twin is built from the same program as the original. Citations are from the SPIR-V
+ * specification 1.6.
  */
 #include "opencl.h"
 
@@ -9,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER 5 /* words of the header, section 2.3 */
+#define HEADER 5 /* words of a module's header, section 2.3 */
 
-/* a SPIR-V module as words; callers check that an index is in range */
+/* A SPIR-V module as a sequence of words. Callers check that an index is in range. */
 struct module {
 	unsigned char *bytes;
 	size_t nwords;
@@ -32,8 +33,10 @@ static void set_word(struct module *m, size_t at, uint32_t w)
 	memcpy(m->bytes + 4 * at, &w, 4);
 }
 
-/* Find the next instruction with this opcode, from word *at up to the first function, and set *at to it. Returns its
- * number of words, or 0 if there is none. */
+/*
+ * Find the next instruction with this opcode, from word *at up to the first function. Stores the instruction's index in
+ * *at. Returns the instruction's number of words, or 0 if there is none.
+ */
 static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
 {
 	while (*at < m->nwords) {
@@ -49,8 +52,10 @@ static size_t find_insn(const struct module *m, size_t *at, uint32_t op)
 	return 0;
 }
 
-/* Store a value in an instruction's literal. Values narrower than a word are padded; values of two words have the low
- * word first (section 2.2.1). */
+/*
+ * Store a value in an instruction's literal. A value that is narrower than a word is padded. A value of two words has
+ * the low-order word first (section 2.2.1).
+ */
 static bool set_number(struct module *m, size_t at, size_t n, size_t size, const void *value)
 {
 	unsigned char padded[8] = { 0 };
@@ -84,7 +89,7 @@ static bool set_constant(struct module *m, uint32_t id, size_t size, const void 
 	return false;
 }
 
-/* Set all constants with this SpecId, since compilers may have copied a constant. */
+/* Set all constants with this SpecId, since a compiler may have duplicated a constant. */
 static bool specialize(struct module *m, uint32_t spec, size_t size, const void *value)
 {
 	size_t found = 0, n;
@@ -99,7 +104,7 @@ static bool specialize(struct module *m, uint32_t spec, size_t size, const void 
 	return found;
 }
 
-/* Copy the code and set the value of the constant there; NULL: out of memory. */
+/* Copy the code and set the value of the constant in the copy. Returns NULL if out of memory. */
 static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
 					 bool built)
 {
@@ -111,14 +116,15 @@ static struct ocl_code *specialized_copy(const struct ocl_code *from, cl_uint sp
 	code->reason = from->reason;
 	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
-	if (built) /* Intel's CPU runtime still uses the first build's values, contrary to the standard */
-		code->reason = "the program sets specialization constants after a build, which runtimes handle differently";
+	if (built) /* Intel's CPU runtime still uses the values of the first build, contrary to the standard */
+		code->reason = "the application sets specialization constants after a build, which runtimes handle "
+			       "differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
-		code->reason = "the program sets a specialization constant that its SPIR-V module does not contain";
+		code->reason = "the application sets a specialization constant that its SPIR-V module does not contain";
 	return code;
 }
 
-/* Affects the next build, as in the runtime; existing builds are unchanged. */
+/* The call affects the next build, as in the runtime. Existing builds do not change. */
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id, size_t size,
 								       const void *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL operations of the launch path: images of programs, and loading and unloading twins. */
+/* Implements the launch path's operations for OpenCL: get the images of programs, load and unload twins. */
 #include "opencl.h"
 
 #include <errno.h>
@@ -29,9 +29,13 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	return err;
 }
 
-static char *kernels(void *adapter_program)
+static struct gpubpf_names *kernels(void *adapter_program)
 {
-	return ocl_program_names(adapter_program);
+	char *text = ocl_program_names(adapter_program);
+	struct gpubpf_names *names = text ? gpubpf_names_split(text, ';') : NULL; /* OpenCL's separator */
+
+	free(text);
+	return names;
 }
 
 static int refuse(struct gpubpf_reason *why, const char *what, cl_int err)
@@ -56,19 +60,19 @@ static void unload(void *module)
 	free(m);
 }
 
-static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
-		size_t size, const char *options, void **module, struct gpubpf_reason *why)
+static int load(struct gpubpf_hook_device *device, void *adapter_program, const struct gpubpf_hook_twin_image *image,
+		void **module, struct gpubpf_reason *why)
 {
 	const struct gpubpf_device_open *how = gpubpf_hook_device_open_params(device);
-	/* the record stays valid: the device keeps the context alive */
+	/* The context's record stays valid, because the device keeps the context alive. */
 	struct ocl_context *context = gpubpf_records_find(&ocl_contexts, how->context);
 	cl_device_id handle = how->handle;
-	const unsigned char *binary = data;
+	const unsigned char *binary = image->data;
 	struct module *m;
 	cl_uint before;
 	cl_int err;
 
-	if (kind != GPUBPF_IMAGE_OPENCL_BINARY) {
+	if (image->kind != GPUBPF_IMAGE_OPENCL_BINARY) {
 		snprintf(why->text, sizeof(why->text), "the session sent a twin that is not an OpenCL binary");
 		return -EINVAL;
 	}
@@ -78,13 +82,13 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 	m->context = context;
 	m->device = device;
 	before = ocl_context_references(how->context);
-	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &size, &binary, NULL, &err);
+	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &image->size, &binary, NULL, &err);
 	if (!m->program) {
 		free(m);
 		return refuse(why, "the device refused the twin's binary", err);
 	}
 	m->held = ocl_context_count_held(context, before);
-	if (build(m, handle, options, why) < 0) {
+	if (build(m, handle, image->options, why) < 0) {
 		unload(m);
 		return -EINVAL;
 	}
@@ -108,7 +112,9 @@ static cl_uint extra_args(uint32_t flags)
 	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
 }
 
-/* Refuse the twin unless the runtime reports exactly the kernel's arguments plus the extra ones for it. */
+/*
+ * Refuse the twin unless the runtime reports the number of the original's arguments plus the number of extra arguments.
+ */
 static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_reason *why)
 {
 	cl_uint has = 0, want = t->kernel->nargs + extra_args(flags);
@@ -116,12 +122,12 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 	ocl->clGetKernelInfo(t->handle, CL_KERNEL_NUM_ARGS, sizeof(has), &has, NULL);
 	if (params == t->kernel->nargs && has == want)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
+	snprintf(why->text, sizeof(why->text), "its twin has %u arguments instead of %u, of which %u are the kernel's",
 		 has, want, params);
 	return -EINVAL;
 }
 
-/* Find the SVM of maps outside the arena, which the twin accesses without an argument. */
+/* Find the SVM allocations of maps outside the arena. The twin accesses them without receiving them as arguments. */
 static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 {
 	uint32_t n = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, NULL, 0);
@@ -130,7 +136,8 @@ static int find_svm(struct ocl_twin *t, struct gpubpf_hook_device *device)
 	if (n && !t->svm)
 		return -ENOMEM;
 	t->nsvm = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, t->svm, n);
-	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* no valid version: the first launch sets the SVM list */
+	/* if there is SVM, no version is equal to this, so the first launch sets the SVM list */
+	t->info_applied = t->nsvm ? UINT32_MAX : 0;
 	return 0;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls in which the application waits for the device: device memory can be copied back afterwards. */
+/*
+ * Intercepts calls in which the application waits for the device. After such a call device memory can be copied back.
+ */
 #include "opencl.h"
 
 static cl_int after_wait(cl_int err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interposed functions of libc. */
-#undef _FILE_OFFSET_BITS /* otherwise fopen is an alias of fopen64 */
+/* Defines the functions of libc that the library interposes in a loader's process. */
+#undef _FILE_OFFSET_BITS /* otherwise the header declares fopen as an alias of fopen64 */
 #include "hooks/loader/loader.h"
 
 #include <dlfcn.h>
@@ -31,14 +31,19 @@ static long set_errno(long ret)
 	return -1;
 }
 
-/* Return the result of a handled call as libc does. errno keeps its value `before` unless the call failed. */
+/*
+ * Convert the result of a handled call to the result of libc's function. On success errno gets back its old value
+ * `before`.
+ */
 static long set_errno_on_failure(long ret, int before)
 {
 	errno = before;
 	return set_errno(ret);
 }
 
-/* Block signals while a call is handled: signal handlers may make system calls, and this code allocates memory. */
+/*
+ * Block signals while a call is handled, because this code allocates memory and a signal handler may make system calls.
+ */
 static void block_signals(sigset_t *before)
 {
 	sigset_t all;
@@ -63,7 +68,10 @@ static long handle_call(long nr, const long arg[6])
 	return ret;
 }
 
-/* Reads six arguments even if the caller passes fewer; the rest are register values without meaning, as in libc. */
+/*
+ * Like libc's function, this function reads six arguments even if the caller passes fewer. The others are meaningless
+ * register values.
+ */
 EXPORT long syscall(long nr, ...)
 {
 	int before = errno;
@@ -147,7 +155,8 @@ EXPORT int statfs(const char *path, struct statfs *buf)
 
 EXPORT int statfs64(const char *path, struct statfs64 *buf)
 {
-	return statfs(path, (struct statfs *)buf); /* both structs are identical on the supported platforms */
+	/* the structures statfs and statfs64 are identical on the supported platforms */
+	return statfs(path, (struct statfs *)buf);
 }
 
 typedef FILE *(*fopen_fn)(const char *path, const char *mode);
@@ -162,7 +171,7 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
 }
 
-/* Open an emulated file. bcc reads by open(2) the files that libbpf reads by fopen(3). */
+/* Open an emulated file. bcc uses open(2) to read the files that libbpf reads with fopen(3). */
 static int open_emulated(const char *path)
 {
 	const char *text = emulated_file(path);
@@ -184,7 +193,7 @@ EXPORT int open(const char *path, int flags, ...)
 	long ret;
 
 	va_start(ap, flags);
-	mode = va_arg(ap, mode_t); /* without O_CREAT this is an arbitrary register value, which is unused */
+	mode = va_arg(ap, mode_t); /* without O_CREAT the caller passes no mode, and this value is not used */
 	va_end(ap);
 	ret = kernel_call(SYS_openat, (const long[6]){ AT_FDCWD, (long)path, flags, mode });
 	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_emulated(path) :

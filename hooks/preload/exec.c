@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interposes exec. If the library cannot be loaded in the program that a process runs (a shell, for example, runs a
- * static one), the process runs gpubpf-supervise with that program instead. This code may run between vfork(2) and
- * exec, so it allocates no memory.
+ * Interposes the exec functions. A process may execute a program into which this library cannot be loaded; for example,
+ * a shell executes a static program. Then the process executes gpubpf-supervise with that program instead. This code
+ * may run between vfork(2) and exec, so it allocates no memory.
  */
 #include "hooks/loader/loader.h"
 
@@ -26,7 +26,7 @@ typedef int (*execvpe_fn)(const char *name, char *const argv[], char *const envp
 typedef int (*spawn_fn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
 
-static char supervisor[PATH_MAX]; /* path of gpubpf-supervise; "": not found */
+static char supervisor[PATH_MAX]; /* path of gpubpf-supervise, or "" if it was not found */
 static execvpe_fn next_execvpe;   /* libc's exec functions */
 static spawn_fn next_spawn, next_spawnp;
 
@@ -50,8 +50,10 @@ static void find_supervisor(void)
 		strcpy(supervisor, GPUBPF_LIBEXECDIR "/gpubpf-supervise");
 }
 
-/* Look up libc's functions before any fork: in a child, dlsym() could wait for a lock whose holder does not exist
- * there. */
+/*
+ * Look up libc's functions before any fork. In the child of a fork, dlsym() could wait for a lock that is held by a
+ * thread which does not exist in the child.
+ */
 __attribute__((constructor)) static void prepare(void)
 {
 	next_execvpe = (execvpe_fn)dlsym(RTLD_NEXT, "execvpe");
@@ -69,7 +71,7 @@ static bool names_session(char *const envp[])
 	return false;
 }
 
-/* Does the program need a supervisor, and has this process none yet? */
+/* Returns true if the executable `file` needs a supervisor and this process does not have one yet. */
 static bool needs_supervision(const char *file, char *const envp[])
 {
 	int before = errno;
@@ -90,7 +92,7 @@ static size_t count(char *const argv[])
 	return n;
 }
 
-/* Write the arguments of gpubpf-supervise to with[n + 3]: file and argv[n]. */
+/* Fill with[n + 3], the argument list of gpubpf-supervise: its path, `file`, the n elements of argv, and NULL. */
 static void prepend_supervisor(char **with, const char *file, char *const argv[], size_t n)
 {
 	with[0] = supervisor;
@@ -99,7 +101,7 @@ static void prepend_supervisor(char **with, const char *file, char *const argv[]
 	with[n + 2] = NULL;
 }
 
-/* Execute gpubpf-supervise with the program. Returns only on failure. */
+/* Execute gpubpf-supervise, which executes `file`. Returns only on failure. */
 static void run_supervised(const char *file, char *const argv[], char *const envp[])
 {
 	size_t n = count(argv);
@@ -131,7 +133,8 @@ EXPORT int execvpe(const char *name, char *const argv[], char *const envp[])
 
 	if (count(argv) && gpubpf_reach_find(name, loader_env_path(), file) && needs_supervision(file, envp))
 		run_supervised(file, argv, envp);
-	return next_execvpe(name, argv, envp); /* execvpe(3) also runs scripts without #! by a shell */
+	/* execvpe(3) runs a script without #! in a shell, so use libc's function */
+	return next_execvpe(name, argv, envp);
 }
 
 EXPORT int execvp(const char *name, char *const argv[])
@@ -139,7 +142,7 @@ EXPORT int execvp(const char *name, char *const argv[])
 	return execvpe(name, argv, environ);
 }
 
-/* -- arguments as a list that ends with NULL -- */
+/* -- exec functions whose arguments are a list that ends with NULL -- */
 
 static size_t length(va_list ap)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs jobs in agent threads. A job has two users: its caller and its thread. The last one to finish frees it. The
- * thread first takes and drops the dynamic linker's lock. If it does not get the lock within LINKER_NS, the caller
- * withdraws the job and does the work itself.
+ * Runs jobs in agent threads. A job has two users, the caller and the agent thread; the last of them to finish frees
+ * the job. The thread first acquires and releases the dynamic linker's lock. If it does not get the lock within
+ * LINKER_NS, the caller withdraws the job and does the work.
  */
 #include "agent_thread.h"
 
@@ -20,7 +20,7 @@
 #include "process.h"
 
 #define MIN_STACK_SIZE (1u << 20)
-#define LINKER_NS 20000000ull /* how long a running thread may wait for the dynamic linker's lock */
+#define LINKER_NS 20000000ull /* how long the agent thread may wait for the dynamic linker's lock */
 
 enum { OFFERED, SEEN, TAKEN, WITHDRAWN };
 
@@ -30,11 +30,16 @@ struct job {
 	int callbacks;
 	atomic_uint users;
 	atomic_int state;
-	sem_t news; /* posted when the thread takes the job, and again when it is done */
+	sem_t news; /* posted when the thread takes the job, and again when the job is done */
 };
 
 _Thread_local int gpubpf_hook_callbacks;
 static _Thread_local bool is_agent_thread; /* is the calling thread an agent thread? */
+
+bool gpubpf_thread_is_own(void)
+{
+	return is_agent_thread;
+}
 
 struct start {
 	void *(*run)(void *arg);
@@ -50,7 +55,7 @@ static void *thread_main(void *arg)
 	return start.run(start.arg);
 }
 
-/* Create the thread with all signals blocked: the application's threads handle them. */
+/* Create the thread with all signals blocked, so that signals are handled by the application's threads. */
 static int create_thread(struct start *start)
 {
 	sigset_t all, before;
@@ -63,7 +68,7 @@ static int create_thread(struct start *start)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* the default size is `ulimit -s`, which may be small */
+	/* the default stack size is `ulimit -s`, which may be small */
 	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_SIZE)
 		pthread_attr_setstacksize(&attr, MIN_STACK_SIZE);
 	err = -pthread_create(&thread, &attr, thread_main, start);
@@ -94,7 +99,10 @@ static void put_job(struct job *job)
 	free(job);
 }
 
-/* Wait until no thread holds the dynamic linker's lock: constructors run under it, and glibc's dladdr() takes it. */
+/*
+ * Wait until no thread holds the dynamic linker's lock. Constructors of libraries run with that lock held, and glibc's
+ * dladdr() acquires it.
+ */
 static void wait_for_linker(void)
 {
 	Dl_info info;
@@ -136,8 +144,11 @@ static void wait_done(struct job *job)
 		;
 }
 
-/* Wait until the thread takes the job. False: it runs but did not get the linker's lock in time, so the caller must do
- * the work. While the thread has not run yet, the caller waits without a limit. */
+/*
+ * Wait until the thread takes the job. Returns false if the thread runs but did not get the dynamic linker's lock in
+ * time; then the caller must do the work. As long as the thread has not started to run, the caller waits without a
+ * limit.
+ */
 static bool wait_taken(struct job *job)
 {
 	int seen = SEEN;
@@ -150,7 +161,7 @@ static bool wait_taken(struct job *job)
 	return true;
 }
 
-/* Do the work in a new thread. False: it was not done. */
+/* Do the work in a new thread. Returns false if the work was not done. */
 static bool run_in_thread(void (*work)(void *arg), void *arg)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -175,11 +186,13 @@ static bool run_in_thread(void (*work)(void *arg), void *arg)
 	return done;
 }
 
-/* Without a session the agent starts no thread, because a seccomp filter may kill the program for it. Nor does it in a
- * child of vfork(), where the thread would run on the parent's memory. */
+/*
+ * Returns true if the agent may start a thread. Without a session it may not, because a seccomp filter may kill the
+ * application for it. It also may not in a child of vfork(), where the thread would run on the parent's memory.
+ */
 static bool may_start(void)
 {
-	if (!gpubpf_env_session() || gpubpf_session_sealed())
+	if (!gpubpf_session_present() || gpubpf_session_sealed())
 		return false;
 	return gpubpf_session_joined() ? gpubpf_session_owned() : gpubpf_lockdown_find_call() < 0;
 }
@@ -193,7 +206,8 @@ void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 		work(arg);
 		return;
 	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* `arg` may be on this thread's stack */
+	/* no cancellation while the other thread uses `arg`, which may be on this thread's stack */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	done = run_in_thread(work, arg);
 	pthread_setcancelstate(cancel, NULL);
 	errno = error;

@@ -2,8 +2,10 @@
 #ifndef GPUBPF_HOOKS_CALLBACKS_H
 #define GPUBPF_HOOKS_CALLBACKS_H
 
-/* agent_thread.c: depth of runtime callbacks on this thread. Launches inside a callback neither wait for twins nor
- * build them. */
+/*
+ * agent_thread.c: number of nested runtime callbacks that run on this thread. A launch inside a callback neither waits
+ * for a twin nor builds one.
+ */
 extern _Thread_local int gpubpf_hook_callbacks;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the real function behind an interposed one, for a library that may be loaded in several versions at once. The
- * dynamic linker has bound every caller to the agent's functions. Which version a caller would use without the agent
- * follows from the linker's search order: first the global scope, then the caller's own dependencies.
+ * Finds the real function behind an interposed function, for a library that may be loaded in several versions at the
+ * same time. The dynamic linker has bound every caller to the agent's function. The linker's search order determines
+ * which version a caller would use without the agent: first the global scope, then the caller's own dependencies.
  */
 #include "hooks/process/agent_thread.h"
 #include "dlsym.h"
@@ -27,7 +27,7 @@ void *gpubpf_dlsym_library(const void *address)
 	return dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* Look the name up in the loaded object of this file and its dependencies. */
+/* Look up the name in the loaded object of this file and in its dependencies. */
 static void *find_in_file(const char *file, const char *name)
 {
 	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -55,7 +55,7 @@ static int add_file(struct dl_phdr_info *info, size_t size, void *arg)
 	return !f->names[f->n++];
 }
 
-/* Does the file define the function itself, or only a dependency of it? */
+/* Returns true if the file defines the function, false if only a dependency of the file defines it. */
 static bool defines(const char *file, const void *function)
 {
 	Dl_info info;
@@ -63,16 +63,18 @@ static bool defines(const char *file, const void *function)
 	return dladdr(function, &info) && !strcmp(info.dli_fname, file);
 }
 
-/* Look the name up from each loaded object, and use only what a dependency of that object defines. Returns the
- * function if all objects find the same one; else NULL. Used if the caller got the address of the agent's function
- * from another object. */
+/*
+ * Look up the name from each loaded object, and use only results that a dependency of the object defines. Returns the
+ * function if all objects find the same function, otherwise NULL. This is used for a caller that got the address of the
+ * agent's function from another object.
+ */
 static void *find_in_all(const char *name)
 {
 	struct files f = { 0 };
 	void *found = NULL;
 	bool several = false;
 
-	dl_iterate_phdr(add_file, &f); /* collect first: the callback must not call dlopen() */
+	dl_iterate_phdr(add_file, &f); /* collect the names first, because the callback must not call dlopen() */
 	for (size_t i = 0; i < f.n; i++) {
 		void *one = f.names[i] ? find_in_file(f.names[i], name) : NULL;
 
@@ -106,7 +108,8 @@ void *gpubpf_dlsym_visible(const char *name, const void *caller)
 	if (l.found || !caller || !dladdr(caller, &info) || !info.dli_fname)
 		return l.found;
 	l.file = info.dli_fname;
-	gpubpf_run_on_agent_thread(find_in_caller_file, &l); /* dlopen() takes 2.7 KiB of stack */
+	/* on an agent thread, because dlopen() uses 2.7 KiB of stack */
+	gpubpf_run_on_agent_thread(find_in_caller_file, &l);
 	return l.found;
 }
 

@@ -6,18 +6,20 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A sanitizer's library resolves its interceptors here before it is initialized. This code must not be instrumented
- * and must not call intercepted functions. */
+/*
+ * For functions that a sanitizer's library calls through dlsym() before it has initialized itself. These functions must
+ * not be instrumented, and must not call functions that the sanitizer intercepts.
+ */
 #define EARLY __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
 
-/* start and end of the section that GPUBPF_DLSYM_USER() fills */
+/* Start and end of the section that GPUBPF_DLSYM_USER() fills. */
 extern const struct gpubpf_dlsym_user *const users[] __asm__("__start_gpubpf_dlsym") __attribute__((visibility("hidden")));
 extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_dlsym")
 	__attribute__((visibility("hidden")));
 
-struct answer { /* two words, so that it is returned in registers */
+struct answer { /* two words, so that the structure is returned in registers */
 	void *address;
-	uint64_t found; /* 0: the caller jumps to the C library's dlsym */
+	uint64_t found; /* 0: there is no answer, and the caller jumps to the C library's dlsym() */
 };
 
 struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);
@@ -32,13 +34,16 @@ EARLY gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 		if (!fn)
 			fn = (gpubpf_dlsym_fn)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 		if (!fn)
-			abort(); /* every supported C library has dlsym */
+			abort(); /* cannot happen: every supported C library has dlsym() */
 		atomic_store_explicit(&real, fn, memory_order_relaxed);
 	}
 	return fn;
 }
 
-/* The function that dlsym(handle, name) would return without the agent, which may export the same name. */
+/*
+ * Returns the function that dlsym(handle, name) would return without the agent. *hidden receives true if the agent
+ * exports a function of the same name, which hides the real function.
+ */
 static void *real_function(void *handle, const char *name, const void *caller, bool *hidden)
 {
 	void *real = gpubpf_dlsym_next()(handle, name);
@@ -56,8 +61,10 @@ EARLY static bool begins_with(const char *name, const char *prefix)
 	return !*prefix;
 }
 
-/* Returns the agent's function if the handle provides the runtime's symbol `name`. If dlsym would return an agent's
- * function that must not be used, returns the real one. Otherwise `found` is 0. */
+/*
+ * If the handle provides the runtime's symbol `name`, returns the agent's function. If dlsym() would return a function
+ * of the agent that must not be used, returns the runtime's function. Otherwise `found` is 0.
+ */
 EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!name || handle == RTLD_NEXT)
@@ -82,8 +89,8 @@ EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const vo
 }
 
 /*
- * RTLD_NEXT and RTLD_DEFAULT are relative to the caller, which the C library finds by the return address. Therefore
- * this code enters the C library's dlsym by a jump, with the caller's stack unchanged.
+ * The results for RTLD_NEXT and RTLD_DEFAULT depend on the caller, which the C library finds by the return address.
+ * Therefore this code enters the C library's dlsym() by a jump, with the caller's stack unchanged.
  */
 #ifdef __x86_64__
 __asm__(".text\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file of the agent that reads the environment. In a set-user-ID program all variables count as unset. */
+/* The only file of the agent that reads the environment. In a set-user-ID program it treats all variables as unset. */
 #include "process.h"
 #include "maps/host/mirror.h"
 

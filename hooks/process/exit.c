@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles programs that leave by _exit(), which runs no exit handlers, such as children of Python's multiprocessing.
- * The agent first copies arenas outside host memory once more. Callers may be signal handlers and children of vfork().
+ * Handles applications that end by _exit(), which runs no exit handlers. Child processes of Python's multiprocessing
+ * end so. The agent first copies arenas outside host memory back. Callers may be signal handlers and children of
+ * vfork().
  */
 #include "process.h"
 #include "dlsym.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles programs that restrict their own system calls by seccomp(2): a later call of the agent could kill them. The
- * agent intercepts the installation of a filter and evaluates the filter for every call that the agent may make. If
- * the filter forbids one, the session ends for this process and the agent makes no further calls. The agent cannot
- * intercept filters that the program installs by its own system call instruction or before the agent is loaded.
- * Therefore a copy of the process first tries the agent's calls.
+ * Handles applications that restrict their system calls by seccomp(2): a later call of the agent could kill the
+ * application. The agent intercepts the installation of a filter and evaluates the filter for every system call that
+ * the agent may make. If the filter forbids one of them, the session ends for this process and the agent makes no more
+ * calls. The agent cannot intercept filters that the application installs by its own system call instruction, or before
+ * the agent is loaded. Therefore a copy of the process first tries the agent's calls.
  */
 #include "process.h"
 #include "dlsym.h"
@@ -36,7 +36,10 @@
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | \
 		      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-/* the agent's system calls, with the arguments that filters inspect; the first ones write a line to standard error */
+/*
+ * The agent's system calls, with the arguments that filters inspect. The first STDERR_CALLS_N calls write a line to
+ * standard error.
+ */
 static const struct call {
 	int nr;
 	uint64_t args[3];
@@ -70,7 +73,7 @@ static const struct call {
 };
 #define CALLS_N (sizeof(calls) / sizeof(calls[0]))
 
-/* calls that only reading stacks needs: to find a thread's stack, and to read another thread's stack */
+/* System calls that only reading stacks needs: to find a thread's stack, and to read another thread's stack. */
 static const struct call stack_calls[] = {
 	{ SYS_openat }, { SYS_read }, { SYS_prlimit64 }, { SYS_sched_getaffinity }, { SYS_process_vm_readv },
 };
@@ -78,9 +81,9 @@ static const struct call stack_calls[] = {
 #define STDERR_CALLS_N 5
 #define STATUS_SIZE 4096
 
-/* number of filters that were evaluated and allow the agent's calls */
+/* number of evaluated filters that allow the agent's calls */
 static _Atomic uint32_t allowed_filters;
-static _Atomic bool cannot_read_stacks; /* some filter forbids the calls for reading stacks */
+static _Atomic bool cannot_read_stacks; /* a filter forbids the system calls for reading stacks */
 
 struct machine {
 	const struct sock_filter *code;
@@ -146,8 +149,10 @@ static uint32_t load(const struct machine *m, const struct sock_filter *i)
 	}
 }
 
-/* Run the filter. An invalid filter, which the kernel rejects, allows nothing. Classic BPF jumps only forwards
- * (Documentation/networking/filter.rst). */
+/*
+ * Run the filter and return its result. An invalid filter, which the Linux kernel rejects, forbids everything. The loop
+ * terminates because classic BPF jumps only forwards (Documentation/networking/filter.rst).
+ */
 static uint32_t run_filter(struct machine *m)
 {
 	for (uint64_t pc = 0; pc < m->n; pc++) {
@@ -182,7 +187,7 @@ static uint32_t run_filter(struct machine *m)
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* The first system call in the list that the filter forbids; -1: none. */
+/* Returns the number of the first system call in the list that the filter forbids, or -1. */
 static int first_forbidden(const struct sock_fprog *filter, const struct call *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -197,8 +202,10 @@ static int first_forbidden(const struct sock_fprog *filter, const struct call *l
 	return -1;
 }
 
-/* Called before the program installs a filter for one or all threads. NULL: strict mode, which allows only read, write,
- * exit and sigreturn (seccomp(2)). */
+/*
+ * Called before the application installs a filter for one or all threads. NULL means strict mode, which allows only
+ * read, write, exit and sigreturn (seccomp(2)).
+ */
 static void before_filter(const struct sock_fprog *filter)
 {
 	int nr = filter ? first_forbidden(filter, calls, CALLS_N) : 0, error = errno;
@@ -212,8 +219,10 @@ static void before_filter(const struct sock_fprog *filter)
 	errno = error;
 }
 
-/* Number of filters of the calling thread in the text of its /proc status file. Kernels before 5.9 report only whether
- * there is one. 0 if the text is empty (no /proc). */
+/*
+ * Returns the number of filters of the calling thread. `text` is the content of the thread's status file in /proc.
+ * Linux kernels before 5.9 report only whether the thread has a filter. Returns 0 if the text is empty (no /proc).
+ */
 static uint32_t parse_filter_count(const char *text)
 {
 	const char *at = strstr(text, "\nSeccomp_filters:");
@@ -236,7 +245,7 @@ static uint32_t count_filters(void)
 	return n;
 }
 
-/* Runs in the copied process: makes each call with arguments with which it fails or does nothing. */
+/* Runs in the copied process: makes each call with arguments for which the call fails or has no effect. */
 __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct call *list, size_t n)
 {
 	*nr = SYS_prctl;
@@ -254,8 +263,10 @@ __attribute__((noreturn)) static void make_calls(volatile int *nr, const struct 
 		_exit(0);
 }
 
-/* Make the calls in a copy of this process, which the program does not notice. Returns the number of the call that
- * kills it; -1: none, or no copy could be made. */
+/*
+ * Make the calls in a copy of this process, which the application does not notice. Returns the number of the call that
+ * kills the copy, or -1 if no call does or if no copy could be made.
+ */
 static int try_calls(const struct call *list, size_t n)
 {
 	int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -299,7 +310,7 @@ bool gpubpf_lockdown_allows_stderr(int nr)
 	return true;
 }
 
-/* called by syscall() below with the arguments of seccomp(2) */
+/* Called by syscall() below, with the arguments of seccomp(2). */
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter);
 void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter)
 {
@@ -310,14 +321,16 @@ void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const
 }
 
 #ifdef __x86_64__
-/* The syscall() to which the one below jumps: the C library's, or another interposer's. NULL before the constructor has
- * run. */
+/*
+ * The next syscall() in the search order, to which the function below jumps: the C library's, or another interposer's.
+ * NULL before the constructor has run.
+ */
 long (*gpubpf_lockdown_next)(long nr, ...);
 
 /*
- * syscall(): jumps to the next syscall() instead of calling it. The caller's stack must be unchanged, because a call
- * that creates a process requires it. 317 is SYS_seccomp. Registers follow the kernel's calling convention (System V
- * ABI for AMD64, A.2.1).
+ * syscall() jumps to the next syscall() instead of calling it. The caller's stack must be unchanged, because a call
+ * that creates a process requires it. 317 is SYS_seccomp. Registers follow the Linux kernel's calling convention
+ * (System V ABI for AMD64, A.2.1).
  */
 __asm__(".text\n"
 	".globl syscall\n"

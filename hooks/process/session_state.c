@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records whether this process has joined a session, for code that must not call the client. That code reads here
- * whether the agent may start threads and make calls. Interposed libc functions reach the client through its handlers.
+ * Records whether this process has joined a session, for code that must not call the client. That code learns here
+ * whether the agent may start threads and make system calls. Interposed libc functions call the client through its
+ * handlers.
  */
 #include "session_state.h"
 
@@ -11,11 +12,11 @@
 #include "process.h"
 
 static struct {
-	atomic_uint generation, joined; /* joined: the generation that joined, plus 1 */
-	pid_t owner;                    /* process id of the process that joined */
-	atomic_bool sealed;
+	atomic_uint generation, joined; /* joined: the generation in which the process joined, plus 1 */
+	pid_t owner;                    /* id of the process that joined */
+	atomic_bool sealed, attached;
 	atomic_int forbidden;
-	_Atomic(const struct gpubpf_process_handlers *) handlers; /* NULL: no runtime has called the client yet */
+	_Atomic(const struct gpubpf_process_handlers *) handlers; /* NULL until a runtime has called the client */
 } state;
 
 uint32_t gpubpf_session_generation(void)
@@ -37,6 +38,21 @@ void gpubpf_session_set_joined(void)
 {
 	state.owner = getpid();
 	atomic_store(&state.joined, gpubpf_session_generation() + 1);
+}
+
+void gpubpf_session_set_attached(bool attached)
+{
+	state.attached = attached;
+}
+
+bool gpubpf_session_attached(void)
+{
+	return state.attached;
+}
+
+bool gpubpf_session_present(void)
+{
+	return state.attached || gpubpf_env_session();
 }
 
 void gpubpf_session_begin_generation(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles intercepted calls by the code of hooks/loader, which libgpubpf-bpf.so also uses. */
+/* Handles intercepted system calls with the code of hooks/loader, which libgpubpf-bpf.so also uses. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "hooks/loader/environ.h"
 #include "hooks/loader/loader.h"
 
-#define FIRST_BELL_FD 1024         /* numbers from this one on are for epoll_ctl(2) calls by the supervisor */
+#define FIRST_BELL_FD 1024         /* first descriptor number that the supervisor uses for epoll_ctl(2) */
 
 static const __u64 *args(const struct notice *n)
 {
@@ -66,8 +66,10 @@ long answer_mmap(struct notice *n)
 	return session_mmap(own, &result) ? result : PASSED;
 }
 
-/* Call epoll_ctl(2) for a session pipe of the caller. An epoll identifies an entry by the file and its number in the
- * calling process, so each call for the same entry must use the same number here. */
+/*
+ * Call epoll_ctl(2) for a session pipe of the caller. An epoll instance identifies an entry by the file and by the
+ * descriptor's number in the calling process. Therefore the supervisor uses the same number in all calls for one entry.
+ */
 static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	int theirs = caller_borrow(epoll), file = caller_borrow(fd),
@@ -85,7 +87,9 @@ static long bell_ctl(int epoll, int op, int fd, struct epoll_event *event)
 	return ret;
 }
 
-/* Handle epoll_ctl(2). Under a lock, since only one thread at a time may use such a number. */
+/*
+ * Handle epoll_ctl(2). The lock is needed because only one thread at a time may use a descriptor number of bell_ctl().
+ */
 long answer_epoll_ctl(struct notice *n)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -116,7 +120,7 @@ long answer_statfs(struct notice *n)
 	return caller_write(args(n)[1], &buf, sizeof(buf));
 }
 
-/* Open an emulated file that the Linux kernel lacks, for reading. */
+/* Open an emulated file, which the Linux kernel lacks, for reading. */
 static long open_file(struct notice *n, __u64 path, __u64 flags)
 {
 	char name[128];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct caller_ops (hooks/loader/caller.h) for a waiting thread of another process. */
+/*
+ * Implements struct caller_ops (hooks/loader/caller.h) for a supervised caller. The caller is a thread of another
+ * process, which waits for the answer to its system call.
+ */
 #include "supervise.h"
 
 #include <errno.h>
@@ -14,7 +17,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A process that has the filter. The record is valid until the process's pidfd reports its end. */
+/*
+ * A process that has the seccomp filter. The record is valid until the process's pidfd reports the end of the process.
+ */
 struct process {
 	struct process *next;
 	pid_t id;
@@ -35,7 +40,7 @@ bool notice_is_valid(void)
 
 /* -- processes -- */
 
-/* The number on the line of a name in /proc/PID/status; 0: not found. */
+/* Returns the number on the line that begins with `name` in /proc/PID/status, or 0 if the line is not found. */
 static uint64_t read_status(pid_t id, const char *name, int base)
 {
 	char path[64], line[256];
@@ -80,7 +85,7 @@ static struct process *find(pid_t id)
 	return NULL;
 }
 
-/* Add a process. It inherits the state that its parent has now. */
+/* Add the record of a process. It inherits the present state of the parent process. */
 static struct process *add(pid_t id)
 {
 	const struct process *parent = find((pid_t)read_status(id, "PPid:", 10));
@@ -100,7 +105,10 @@ static struct process *add(pid_t id)
 	return p;
 }
 
-/* A process ends during a call only if it is killed, and then its thread no longer waits. */
+/*
+ * Returns the record of the caller's process. A process can end during a call only if it is killed, and then its thread
+ * no longer waits for the answer.
+ */
 static struct process *caller_process(void)
 {
 	pid_t id;
@@ -154,23 +162,25 @@ bool caller_has_all_rights(uint64_t *effective)
 	static uint64_t ours;
 
 	if (!ours)
-		ours = read_status(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63 marks it as read */
+		ours = read_status(getpid(), "CapEff:", 16) | 1ull << 63; /* bit 63 means that the value was read */
 	*effective = read_status((pid_t)now->call->pid, "CapEff:", 16);
 	return !(ours & ~(1ull << 63) & ~*effective);
 }
 
 /* -- memory -- */
 
-/* Report that the caller's memory cannot be read, but only for loaders: other programs may hide their memory and need
- * nothing from the supervisor. */
+/*
+ * Report that the caller's memory cannot be read, but only for a loader. Other applications may protect their memory,
+ * and need nothing from the supervisor.
+ */
 static void report_unreadable(void)
 {
 	static bool said;
 
 	if (now->call->data.nr == SYS_bpf || now->call->data.nr == SYS_perf_event_open)
-		say_once(&said, "the memory of a program cannot be read, so its calls go only to the Linux kernel: "
-				"the system forbids access to other processes; as root, set sysctl "
-				"kernel.yama.ptrace_scope=0, or run it as root");
+		say_once(&said, "cannot read the loader's memory, so its calls go only to the Linux kernel: the system "
+				"forbids access to other processes; as root, set sysctl kernel.yama.ptrace_scope=0, or "
+				"run gpubpf as root");
 }
 
 static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them)
@@ -184,8 +194,10 @@ static ssize_t copy_memory(void *own, uint64_t theirs, size_t size, bool to_them
 	return n;
 }
 
-/* Copy from the caller's memory. The kernel may copy only a part, up to the end of a page. If the caller was killed,
- * the bytes may even be those of another process. */
+/*
+ * Copy data from the caller's memory. The Linux kernel may copy only a part, up to the end of a page. If the caller was
+ * killed, the bytes may be from another process with the same id, so check that the caller still waits.
+ */
 static int served_read(void *to, uint64_t from, size_t size)
 {
 	if (!size)
@@ -200,7 +212,7 @@ static int served_write(uint64_t to, const void *from, size_t size)
 	return notice_is_valid() && copy_memory((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
 }
 
-/* Copy a string page by page: the page after the string's end may be unmapped. */
+/* Copy a string page by page, since the page after the string may be unmapped. */
 static int served_text(char *to, uint64_t from, size_t room)
 {
 	const size_t page = 4096;
@@ -277,7 +289,7 @@ static int served_lend(int fd)
 
 static int served_path(const char *path, char out[PATH_MAX])
 {
-	/* /proc/self must mean the caller, not the supervisor */
+	/* In the path, /proc/self means the caller and not the supervisor. */
 	const char *own = !strncmp(path, "/proc/self/", 11) ? path + 11 : NULL;
 	int n = own ? snprintf(out, PATH_MAX, "/proc/%d/%s", (int)now->call->pid, own) :
 		      snprintf(out, PATH_MAX, "/proc/%d/%s/%s", (int)now->call->pid, path[0] == '/' ? "root" : "cwd", path);

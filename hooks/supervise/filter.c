@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seccomp filter of supervised processes: selects the calls that wait for the supervisor. */
+/*
+ * Installs the seccomp filter of supervised processes. The filter selects the system calls that wait for the
+ * supervisor.
+ */
 #include "supervise.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_INSNS 128              /* instructions of the filter */
+#define MAX_INSNS 128              /* maximum number of instructions in the filter */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
 #endif
@@ -38,7 +41,7 @@ static void emit_return(struct program *p, uint32_t verdict)
 	emit(p, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-/* Select the ioctl(2) requests of perf events. The test compares 32 bits of the request, as the kernel does. */
+/* Select the ioctl(2) requests of perf events. The test compares 32 bits of the request, as the Linux kernel does. */
 static void emit_perf_requests(struct program *p)
 {
 	static const uint32_t requests[] = {
@@ -54,8 +57,10 @@ static void emit_perf_requests(struct program *p)
 	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Select mmap(2) with MAP_SHARED only: mappings that the supervisor makes in the caller use MAP_SHARED_VALIDATE and
- * must not wait. */
+/*
+ * Select mmap(2) of a file with MAP_SHARED only. Mappings that the supervisor makes in the caller use
+ * MAP_SHARED_VALIDATE, and must not wait for the supervisor.
+ */
 static void emit_shared_files(struct program *p)
 {
 	emit_load_arg(p, 3);
@@ -65,7 +70,10 @@ static void emit_shared_files(struct program *p)
 	emit_return(p, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Emit a jump for other call numbers, and the block for call `nr`, which always returns. */
+/*
+ * Emit the test for call number `nr` and the code for that call, which always returns. Other call numbers jump over the
+ * code.
+ */
 static void emit_call(struct program *p, uint32_t nr, enum select select)
 {
 	unsigned int at = p->n;
@@ -105,8 +113,10 @@ static int install(const struct sock_fprog *prog, unsigned long flags)
 						 (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
 }
 
-/* Install the filter with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV if the kernel has it (since Linux 5.19). Then signals
- * do not interrupt a waiting thread, which would have to repeat the call; Go's runtime sends many signals. */
+/*
+ * Install the filter with SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV if the Linux kernel has this flag (since 5.19). Then
+ * signals do not interrupt a waiting thread, which would have to repeat the call. Go's runtime sends many signals.
+ */
 static int install_newest(const struct sock_fprog *prog)
 {
 	int fd = install(prog, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
@@ -123,16 +133,17 @@ int filter_install(const char **why)
 	build_filter(&p);
 	prog.len = (unsigned short)p.n;
 	fd = install_newest(&prog);
-	if (fd == -EACCES) { /* no CAP_SYS_ADMIN: set no_new_privs; FILE's programs cannot gain rights */
+	if (fd == -EACCES) { /* without CAP_SYS_ADMIN, Linux requires no_new_privs: FILE gains no privileges */
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			return -errno;
 		fd = install_newest(&prog);
 	}
 	if (fd == -EBUSY)
 		*why = "another program (for example of a container) supervises its system calls already; run it "
-		       "outside of that";
+		       "outside that program";
 	else if (fd == -EINVAL || fd == -ENOSYS)
-		*why = "this kernel has no user notification of seccomp, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
+		*why = "the Linux kernel has no seccomp user notification, which Linux 5.9 and newer can have; use "
+		       "another kernel, or a loader that is linked dynamically against glibc";
 	else
 		*why = "the system does not allow seccomp filters with user notification; allow seccomp(2) in the container, or use a loader that is linked dynamically against glibc";
 	return fd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes mmap(2) calls in the caller. One mmap(2) of the caller may become two mappings, or a mapping of another file,
- * and only the caller can make these. The supervisor stops the waiting thread by ptrace(2), makes it execute these
- * calls, and resumes it with their result. This happens only a few times at a loader's start. It conflicts with
- * debuggers, since only one tracer can stop a thread.
+ * Makes mmap(2) calls in the caller. One mmap(2) call of the caller may become two mappings, or a mapping of another
+ * file, and only the caller can make these mappings. The supervisor stops the waiting thread by ptrace(2), makes it
+ * execute the calls, and resumes it with their result. This happens only a few times at a loader's start. It conflicts
+ * with debuggers, since a thread can have only one tracer.
  */
 #include "supervise.h"
 
@@ -20,8 +20,8 @@
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
 static __thread struct {
-	struct user_regs_struct regs; /* registers of the thread at its stop, after the call */
-	uint64_t signals;             /* signals that the thread blocks */
+	struct user_regs_struct regs; /* registers of the thread when it stopped, after the system call */
+	uint64_t signals;             /* mask of the signals that the thread blocks */
 	pid_t id;
 	bool gone;
 } tracee;
@@ -31,7 +31,7 @@ static long trace(int request, unsigned long address, void *data)
 	return kernel_call(SYS_ptrace, (const long[6]){ request, tracee.id, (long)address, (long)data });
 }
 
-/* Wait until the thread stops. An error: it was killed. */
+/* Wait until the thread stops. Returns -ESRCH if the thread was killed. */
 static int wait_for_stop(int *status)
 {
 	pid_t id;
@@ -43,8 +43,10 @@ static int wait_for_stop(int *status)
 	return tracee.gone ? -ESRCH : 0;
 }
 
-/* Answer the thread's call with an error, so that the thread leaves the kernel. It then stops before it runs other
- * code. */
+/*
+ * Answer the thread's call with an error, so that the thread leaves the Linux kernel. It then stops before it executes
+ * user code.
+ */
 static void end_call(const struct notice *n)
 {
 	struct seccomp_notif_resp resp = { .id = n->call->id, .error = -EAGAIN };
@@ -74,8 +76,10 @@ static int stop(struct notice *n)
 	return 0;
 }
 
-/* Let the thread run to its next system call stop. A SIGSTOP, which cannot be blocked, stays pending until the thread
- * is resumed. */
+/*
+ * Let the thread run until it stops at its next system call. SIGSTOP cannot be blocked, and stays pending until the
+ * thread is resumed.
+ */
 static int run_to_syscall(void)
 {
 	int status;
@@ -95,7 +99,7 @@ static long run_syscall(long nr, const long arg[6])
 		return -ESRCH;
 	regs.rip -= CALL_SIZE;
 	regs.rax = (unsigned long)nr;
-	regs.orig_rax = ~0ul; /* the kernel must not restart the interrupted call */
+	regs.orig_rax = ~0ul; /* prevents the Linux kernel from restarting the interrupted call */
 	regs.rdi = (unsigned long)arg[0];
 	regs.rsi = (unsigned long)arg[1];
 	regs.rdx = (unsigned long)arg[2];
@@ -113,7 +117,7 @@ static void report_unstoppable(void)
 {
 	static bool said;
 
-	say_once(&said, "a program's ring buffer cannot be mapped, because ptrace(2) cannot stop the program; run it "
+	say_once(&said, "the loader's ring buffer cannot be mapped, because ptrace(2) cannot stop the loader; run it "
 			"without strace or gdb, and as root if /proc/sys/kernel/yama/ptrace_scope is more than 0");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs FILE in this process, so that the parent sees the process id, signals and exit status of FILE. The supervisor
- * is a separate process without a waiting parent. It ends with the last process that has the filter.
+ * Entry point of gpubpf-supervise. FILE runs in this process, so that the parent sees the process id, signals and exit
+ * status of FILE. The supervisor is a separate process that no parent waits for. It ends with the last process that has
+ * the seccomp filter.
  */
 #include "supervise.h"
 
@@ -34,7 +35,10 @@ void say_once(bool *said, const char *text)
 		dprintf(STDERR_FILENO, "gpubpf: %s\n", text);
 }
 
-/* Is the kernel 5.9 or newer? Older ones cannot install descriptors in the caller (SECCOMP_IOCTL_NOTIF_ADDFD). */
+/*
+ * Returns true if the Linux kernel is 5.9 or newer. Older kernels cannot install descriptors in the caller
+ * (SECCOMP_IOCTL_NOTIF_ADDFD).
+ */
 static bool kernel_is_new(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -51,8 +55,10 @@ static bool is_supervised(void)
 	return !kernel_call(SYS_bpf, (const long[6]){ SUPERVISED, (long)session, (long)strlen(session) + 1 });
 }
 
-/* -- FILE's process sends the filter's listener to the supervisor over a socket; before, the supervisor sends its
- * process id -- */
+/*
+ * -- FILE's process and the supervisor share a socket: the supervisor sends its process id, then FILE's process sends
+ * the listener of the seccomp filter --
+ */
 
 static int send_listener(int sock, int fd)
 {
@@ -95,18 +101,21 @@ static int receive_listener(int sock)
 
 /* -- the supervisor -- */
 
-/* In the supervisor: close all descriptors inherited from FILE's process except standard error and the socket. */
+/*
+ * In the supervisor, close the descriptors that are inherited from FILE's process, except standard error and the
+ * socket.
+ */
 static void release_descriptors(int sock)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* above the standard numbers, which may be closed */
+	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* a number above 2, since descriptors 0 to 2 may be closed */
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(sock, STDERR_FILENO + 1);
 	close_range(STDERR_FILENO + 2, ~0u, 0);
 	if (chdir("/") < 0)
-		return; /* stay in the working directory */
+		return; /* not an error: stay in the present working directory */
 }
 
 static void supervise(int sock)
@@ -127,8 +136,10 @@ static void supervise(int sock)
 	serve(listener);
 }
 
-/* Start the supervisor by a double fork, so that FILE's process is not its parent. Returns the end of a socket for
- * FILE's process, or -errno. */
+/*
+ * Start the supervisor by a double fork, so that FILE's process is not its parent. Returns the socket of FILE's
+ * process, or a negative errno value.
+ */
 static int start_supervisor(void)
 {
 	int sock[2], status;
@@ -136,7 +147,8 @@ static int start_supervisor(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return -errno;
-	between = (pid_t)kernel_call(SYS_clone, (const long[6]){ 0 }); /* no exit signal: FILE must get no SIGCHLD */
+	/* no exit signal, since FILE must not receive SIGCHLD */
+	between = (pid_t)kernel_call(SYS_clone, (const long[6]){ 0 });
 	if (!between) {
 		close(sock[0]);
 		if (!fork())
@@ -149,19 +161,23 @@ static int start_supervisor(void)
 	return sock[0];
 }
 
-/* Install the filter and pass its listener to the supervisor. 0, or -errno and *why. */
+/*
+ * Install the filter and pass its listener to the supervisor. Returns 0, or a negative errno value with the reason in
+ * *why.
+ */
 static int start_supervision(const char **why)
 {
 	int sock = start_supervisor(), listener;
 	pid_t who;
 
-	*why = "the supervisor's process cannot be started";
+	*why = "the supervisor cannot be started";
 	if (sock < 0 || read(sock, &who, sizeof(who)) != sizeof(who))
 		return -EAGAIN;
-	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* let the supervisor read memory and use ptrace(2) under Yama */
+	/* under Yama, let the supervisor read memory of this process and use ptrace(2) */
+	prctl(PR_SET_PTRACER, who, 0, 0, 0);
 	listener = filter_install(why);
 	if (listener >= 0 && send_listener(sock, listener) < 0)
-		_exit(EXIT_FAILURE); /* the filter is installed, but no supervisor would answer */
+		_exit(EXIT_FAILURE); /* the filter is installed, but no supervisor would answer the calls */
 	if (listener >= 0)
 		close(listener);
 	close(sock);
@@ -172,7 +188,8 @@ int main(int argc, char **argv)
 {
 	enum gpubpf_reach reach = argc > 2 ? gpubpf_reach(argv[1]) : GPUBPF_REACHED;
 	const char *why =
-		"this kernel has no user notification of seccomp that gives descriptors, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
+		"the Linux kernel is older than 5.9, so its seccomp user notification cannot install descriptors; use "
+		"a newer kernel, or a loader that is linked dynamically against glibc";
 	int err;
 
 	if (argc < 3) {
@@ -185,7 +202,7 @@ int main(int argc, char **argv)
 			"Linux kernel\n",
 			argv[1], gpubpf_reach_why(reach), why);
 	if (reach == GPUBPF_OTHER_LIBC)
-		unsetenv("LD_PRELOAD"); /* the program cannot load these libraries */
+		unsetenv("LD_PRELOAD"); /* libraries for glibc cannot be loaded into FILE */
 	err = (int)-kernel_call(SYS_execve, (const long[6]){ (long)argv[1], (long)(argv + 2), (long)environ });
 	fprintf(stderr, "gpubpf: %s: cannot be run: %s\n", argv[1], strerror(err));
 	return err == ENOENT ? 127 : 126;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicts the Linux kernel's answers. The supervisor does not see the result of a call that it passes on. If the
- * result decides whether the session or the kernel handles the call, the supervisor queries the kernel first. It can
- * query object numbers, which are the same for all processes, and the permission to create maps and programs.
+ * Predicts the Linux kernel's answers. The supervisor does not see the result of a call that it passes on. If that
+ * result decides whether the session or the Linux kernel handles the call, the supervisor first queries the kernel. It
+ * can query object numbers, which are the same for all processes, and the permission to create maps and programs.
  */
 #include "supervise.h"
 
@@ -17,7 +17,7 @@
 #define BIT(cap) (1ull << (cap))
 #define MAY_LOAD (BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN))
 #define MAY_PROBE (BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
-/* bytes of the attribute that this code knows, for MAP_CREATE and for the GET_NEXT_ID commands */
+/* Bytes of the attribute that this code knows, for MAP_CREATE and for the GET_NEXT_ID commands. */
 #define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra))
 #define NEXT_ID_END (offsetof(union bpf_attr, next_id) + sizeof(uint32_t))
 
@@ -42,7 +42,7 @@ long served_bpf(int cmd, const void *attr, size_t size)
 	return direct_bpf(cmd, attr, size);
 }
 
-/* Try to create a map of this type and size in the supervisor, without BTF or other referenced objects. */
+/* Try to create a map of this type and size in the supervisor, without BTF and without references to other objects. */
 static long try_map(union bpf_attr attr)
 {
 	long fd;
@@ -81,7 +81,10 @@ static void try_once(void)
 	refuses_us = try_map(attr) == -EPERM;
 }
 
-/* Capabilities belong to a user namespace, and only the kernel knows whether they count. */
+/*
+ * Returns true if the Linux kernel refuses maps even to the supervisor. Capabilities belong to a user namespace, and
+ * only the kernel knows whether they are sufficient.
+ */
 static bool refuses_everyone(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -90,8 +93,11 @@ static bool refuses_everyone(void)
 	return refuses_us;
 }
 
-/* Would the kernel refuse the map to the caller? Without capabilities, permission depends on the map type. A trial by
- * the supervisor shows it only if the supervisor has no more capabilities than the caller. */
+/*
+ * Returns true if the Linux kernel would refuse the call of this caller. Without capabilities, the permission depends
+ * on the type of the map or program. Then the supervisor tries the call, if it has no more capabilities than the
+ * caller.
+ */
 static bool refuses(const struct call *c)
 {
 	uint64_t effective;
@@ -133,7 +139,7 @@ long served_pass(struct call *c)
 	return PASSED;
 }
 
-/* Are there nonzero bytes after the members that this code knows? */
+/* Returns true if the attribute has nonzero bytes after the members that this code knows. */
 static bool has_unknown_bytes(const struct call *c)
 {
 	const uint8_t *attr = (const uint8_t *)&c->attr;
@@ -144,8 +150,10 @@ static bool has_unknown_bytes(const struct call *c)
 	return c->size > sizeof(c->attr);
 }
 
-/* Create a map of maps in the supervisor if possible: only the creator can tell the session what its elements are
- * like. */
+/*
+ * Create a map of maps in the supervisor if possible. Only the creator knows the properties of the map's elements, and
+ * can send them to the session.
+ */
 long served_pass_map_of(struct call *c)
 {
 	long ret = served_pass(c);
@@ -157,7 +165,7 @@ long served_pass_map_of(struct call *c)
 		attr.inner_map_fd = (uint32_t)inner;
 		attr.btf_fd = (uint32_t)btf;
 		ret = served_bpf(BPF_MAP_CREATE, &attr, MAP_END);
-		ret = ret < 0 ? PASSED : ret; /* the caller's own call will fail alike */
+		ret = ret < 0 ? PASSED : ret; /* the caller's own call will fail in the same way */
 	}
 	if (inner >= 0)
 		caller_return_fd(inner);
@@ -172,12 +180,14 @@ long served_pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
-/* Open a uprobe. If a GPU program may be attached to it later, the supervisor opens it with the caller's arguments,
- * since it must know the event's number. */
+/*
+ * Open a uprobe. If a GPU program may be attached to it later, the supervisor opens the uprobe with the caller's
+ * arguments, since it must know the event's number.
+ */
 long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 {
 	char given[PATH_MAX], path[PATH_MAX];
-	int pid = (int)arg[1], group = (int)arg[3]; /* these arguments are the low 32 bits of registers */
+	int pid = (int)arg[1], group = (int)arg[3]; /* the Linux kernel uses only the low 32 bits of these arguments */
 	struct perf_event_attr attr = *asked;
 	uint64_t effective;
 	long fd;
@@ -189,10 +199,10 @@ long served_pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
 	attr.size = sizeof(attr);
 	attr.uprobe_path = (uintptr_t)path;
 	fd = kernel_call(SYS_perf_event_open, (const long[6]){ (long)&attr, pid, (int)arg[2], group, arg[4] });
-	return fd < 0 ? PASSED : fd; /* the caller's own call will fail alike */
+	return fd < 0 ? PASSED : fd; /* the caller's own call will fail in the same way */
 }
 
-/* Find out whether the kernel refuses a kprobe: create one and close it. */
+/* Find out whether the Linux kernel refuses a kprobe: create a kprobe and close it. */
 long served_pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
 {
 	struct perf_event_attr attr;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receives notifications in a few threads: a request to the session may take long and must not delay calls of other
- * processes. */
+/*
+ * Receives notifications in a few threads. A request to the session may take long, and must not delay system calls of
+ * other processes.
+ */
 #include "supervise.h"
 
 #include <errno.h>
@@ -36,8 +38,11 @@ static void send_result(struct notice *n, struct seccomp_notif_resp *resp, long 
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
-/* Install a descriptor in the caller, close it here, and then send the answer. The caller resumes only after the close,
- * so that an object ends with the caller's last descriptor. SECCOMP_ADDFD_FLAG_SEND would answer before the close. */
+/*
+ * Install the descriptor in the caller, close it here, and then send the answer. The caller resumes only after the
+ * close, so that the caller's last descriptor is the last one of the object. SECCOMP_ADDFD_FLAG_SEND would answer
+ * before the close.
+ */
 static void send_file(struct notice *n, struct seccomp_notif_resp *resp, int fd)
 {
 	struct seccomp_notif_addfd add = { .id = n->call->id, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC };
@@ -80,7 +85,7 @@ static void *serve_all(void *arg)
 	return NULL;
 }
 
-/* Raise the limit: epoll_ctl(2) calls use descriptors with high numbers (answer.c). */
+/* Raise the limit of descriptors, since the calls of epoll_ctl(2) use high descriptor numbers (answer.c). */
 static void raise_fd_limit(void)
 {
 	struct rlimit limit;

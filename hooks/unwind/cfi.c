@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CFI_INSNS 4096 /* CFI instructions per function */
-#define MAX_SAVED_ROWS 8   /* depth of DW_CFA_remember_state */
-#define DWARF_REGISTERS 32 /* DWARF register numbers below this are accepted */
+#define MAX_CFI_INSNS 4096 /* limit of CFI instructions per function */
+#define MAX_SAVED_ROWS 8   /* maximum nesting of DW_CFA_remember_state */
+#define DWARF_REGISTERS 32 /* DWARF register numbers from this on are not supported */
 
-/* pointer encodings: low four bits give the format, the next three the base */
+/* Pointer encodings: the low four bits are the format, the next three bits are the base. */
 enum {
 	ENC_ABSOLUTE = 0x00,
 	ENC_UDATA4 = 0x03,
@@ -78,7 +78,10 @@ static uint64_t get_leb(struct bytes *b, bool is_signed)
 	return is_signed && byte & 0x40 ? v | ~0ull << shift : v;
 }
 
-/* Read an offset times `factor`; it must fit into a row's 32 bits. */
+/*
+ * Read an offset and return it multiplied by `factor`. If the offset is too large for the 32 bits of a row, sets
+ * b->bad.
+ */
 static int32_t get_offset(struct bytes *b, bool is_signed, int64_t factor)
 {
 	int64_t v = (int64_t)get_leb(b, is_signed);
@@ -121,7 +124,7 @@ static uint64_t get_pointer(struct bytes *b, uint8_t encoding, uint64_t header)
 	return 0;
 }
 
-/* The bytes after the four-byte length at `at`, as many as it says. */
+/* Returns the bytes of a part whose four-byte length is at `at`. The part follows the length. */
 static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 {
 	struct bytes b = { at, range.to, at < range.from || at > range.to };
@@ -135,11 +138,11 @@ static struct bytes get_sized_part(struct cfi_range range, uint64_t at)
 
 /* -- rows -- */
 
-struct cie { /* CIE: the fields that the entries (FDE) of several functions share */
+struct cie { /* common information entry (CIE): fields that the entries (FDEs) of several functions share */
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t encoding;
-	bool has_aug_size; /* FDEs have augmentation data, with a size before it */
+	bool has_aug_size; /* each FDE has augmentation data, and the size of that data before it */
 	struct bytes steps;
 };
 
@@ -147,10 +150,10 @@ struct walk {
 	const struct cie *cie;
 	struct cfi_row row, first, saved[MAX_SAVED_ROWS];
 	uint32_t nsaved;
-	uint64_t place; /* code address for which the row is valid so far */
+	uint64_t place; /* code address up to which CFI instructions were executed */
 };
 
-/* The CFI_ number of a DWARF register; CFI_REGISTERS: one that calls do not preserve. */
+/* Returns the CFI_ number of a DWARF register, or CFI_REGISTERS for a register that calls do not preserve. */
 static uint8_t number(uint64_t dwarf)
 {
 	static const uint8_t numbers[DWARF_REGISTERS] = {
@@ -161,8 +164,10 @@ static uint8_t number(uint64_t dwarf)
 	return dwarf < DWARF_REGISTERS && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
 }
 
-/* Read the base register of a CFA rule. CFI_REGISTERS: a register that is not tracked, as in the prologue of a function
- * that realigns its stack. */
+/*
+ * Read the base register of a CFA rule. Returns CFI_REGISTERS for a register that is not tracked, for example in the
+ * prologue of a function that realigns its stack.
+ */
 static uint8_t get_base(struct bytes *b)
 {
 	uint8_t base = number(get_leb(b, false));
@@ -186,7 +191,10 @@ static void restore(struct walk *w, uint64_t dwarf)
 		w->row.reg[reg] = w->first.reg[reg];
 }
 
-/* Read a DWARF expression. Supported are a register plus an offset, and the word in memory there (*loaded). */
+/*
+ * Read a DWARF expression. Two forms are supported: a register plus an offset, and the memory word at that address
+ * (then *loaded is true). Returns false for other forms.
+ */
 static bool get_expression(struct bytes *b, uint8_t *base, int32_t *offset, bool *loaded)
 {
 	uint64_t size = get_leb(b, false), end = b->at + size, op;
@@ -290,7 +298,7 @@ static void run_extended_insn(struct walk *w, struct bytes *b, uint8_t op)
 	}
 }
 
-/* Execute CFI instructions up to code address `place`. False: an instruction is not supported. */
+/* Execute CFI instructions up to code address `place`. Returns false if an instruction is not supported. */
 static bool run_insns(struct walk *w, struct bytes b, uint64_t place)
 {
 	for (uint32_t i = 0; i < MAX_CFI_INSNS && b.at < b.end && !b.bad && w->place <= place; i++) {
@@ -332,7 +340,7 @@ static void get_augmentation(struct cie *c, struct bytes *b, const char *augment
 		else if (*augmentation == 'P')
 			get_pointer(b, (uint8_t)get(b, 1) & 0x7f, 0);
 		else
-			b->bad = true; /* 'S' (a signal frame), or an unknown augmentation: not supported */
+			b->bad = true; /* not supported: 'S' (a signal frame) or an unknown augmentation */
 	}
 	b->bad |= b->at > end;
 	b->at = end;
@@ -359,7 +367,10 @@ static bool get_cie(struct cfi_range range, uint64_t at, struct cie *c)
 	return !b.bad;
 }
 
-/* Compute the row for `place` in the function that begins at `from`, from its instructions b. */
+/*
+ * Compute the row for code address `place` in the function that begins at `from`; b has the function's CFI
+ * instructions.
+ */
 static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t place)
 {
 	w->row.base = CFI_REGISTERS;
@@ -371,7 +382,9 @@ static bool walk_to(struct walk *w, uint64_t from, struct bytes b, uint64_t plac
 	return run_insns(w, b, place) && w->row.base != CFI_REGISTERS;
 }
 
-/* Computes the row with a struct walk that is not on the stack: it is too large for the stack of a launching thread. */
+/*
+ * Compute the row with a struct walk on the heap, because the struct is too large for the stack of a launching thread.
+ */
 static bool get_row(const struct cie *cie, uint64_t from, struct bytes b, uint64_t place, struct cfi_row *row)
 {
 	struct walk *w = calloc(1, sizeof(*w));
@@ -406,7 +419,10 @@ static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struc
 	return !b.bad && place >= from && place - from < size && get_row(&cie, from, b, place, row);
 }
 
-/* Binary search in the table after the header: sorted pairs of 4-byte values, the start of a function and its FDE. */
+/*
+ * Binary search in the table that follows the header. Its entries are sorted pairs of 4-byte values: the start of a
+ * function and the address of its FDE.
+ */
 bool cfi_find(struct cfi_range range, uint64_t header, uint64_t place, struct cfi_row *row)
 {
 	struct bytes b = { header, range.to, header < range.from || header > range.to };

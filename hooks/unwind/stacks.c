@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of host stacks that launch kernels, as the session assigns them (maps/host/stacks.h). The agent requests the
- * number of a new stack once. The wait uses the --wait budget. If the launch may not wait, later launches of the same
- * stack get the number.
+ * Numbers of the host stacks that launch kernels. The session assigns the numbers (maps/host/stacks.h), and the agent
+ * requests the number of each new stack once. The launch waits for the answer within the --wait budget. If it may not
+ * wait, later launches with the same stack get the number.
  */
 #include "stacks.h"
 #include "hooks/client/client.h"
@@ -25,15 +25,18 @@
 struct slot {
 	uint64_t hash; /* 0: free */
 	uint32_t number;
-	bool answered, has_waiter;      /* has_waiter: a thread waits for the answer */
-	struct gpubpf_request *request; /* NULL: answered, or the request failed */
+	bool answered, has_waiter;      /* has_waiter: a thread waits for the answer of this slot's request */
+	struct gpubpf_request *request; /* pending request; NULL: answered, or the request failed */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot slots[SLOTS];
 static uint64_t slots_epoch; /* value of gpubpf_unwind_unloaded() when the slots were filled */
 
-/* Find the stack's slot, or reuse another stack's slot for it, but none with a pending request. */
+/*
+ * Find the slot of the stack with this hash. If there is none, reuse a free slot or a slot of another stack, but no
+ * slot with a pending request.
+ */
 static struct slot *find_slot(uint64_t hash)
 {
 	struct slot *victim = NULL;
@@ -60,7 +63,8 @@ static void reset_if_unloaded(uint64_t unloaded)
 	slots_epoch = unloaded;
 	for (uint32_t i = 0; i < SLOTS; i++)
 		if (slots[i].request)
-			slots[i].hash = 1; /* matches no stack; the slot is reused after its answer arrives */
+			/* a hash of 1 matches no stack; the slot can be reused after its answer has arrived */
+			slots[i].hash = 1;
 		else
 			slots[i] = (struct slot){ 0 };
 }
@@ -121,7 +125,7 @@ static void wait_for_answer(struct slot *s)
 	s->has_waiter = false;
 }
 
-/* Wait until the thread that waits for this slot's answer has it. */
+/* Another thread waits for the answer of this slot: wait until that thread has the answer. */
 static void wait_for_other(const struct slot *s, uint64_t hash)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };

@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 /*
- * stacks.c: the session's number of the calling thread's stack, from the first function outside this library on. Skips
- * `skip` frames and uses at most `depth`. 0: unknown, or not answered yet. gpubpf_stack_word() shifts the number to the
- * spare bits of the launch's word with the process id (pid_tgid).
+ * stacks.c: gpubpf_stack_current_number() returns the session's number of the calling thread's stack. The stack begins
+ * with the innermost function outside this library. `skip` frames are skipped, and at most `depth` frames are used.
+ * Returns 0 if the number is unknown, or if the session has not answered yet.
+ *
+ * Function gpubpf_stack_word() shifts the number to the unused bits of the launch's word with the process id
+ * (pid_tgid).
  */
 uint32_t gpubpf_stack_current_number(uint32_t skip, uint32_t depth);
 uint64_t gpubpf_stack_word(uint32_t number);

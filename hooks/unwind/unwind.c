@@ -10,21 +10,21 @@
 #include "hooks/process/agent_thread.h"
 #include "cfi.h"
 
-#define CACHE_SIZE 1024    /* code addresses with cached rows; a power of two */
-#define MAX_FRAMES 512     /* per stack, including frames of this library and skipped ones */
+#define CACHE_SIZE 1024    /* number of code addresses with cached unwind information; a power of two */
+#define MAX_FRAMES 512     /* maximum frames per stack, including this library's and skipped frames */
 
 struct frame {
 	uint64_t place, sp;
 	uint64_t reg[CFI_RETURN];
-	uint32_t known; /* bit i: reg[i] has the caller's value */
+	uint32_t known; /* bit i is set if reg[i] has the caller's value */
 };
 
-struct limits { /* bounds of the thread's stack, inside which reads need no system call */
+struct limits { /* bounds of the thread's stack, in which reads need no system call */
 	uint64_t from, to;
-	bool may_call; /* system calls are allowed */
+	bool may_call; /* the unwinder may make system calls */
 };
 
-/* unwind information of a code address */
+/* Unwind information for one code address. */
 struct known {
 	uint64_t place;
 	enum { NOTHING, BY_ROW, BY_POINTER } how;
@@ -72,7 +72,7 @@ static bool find_segment(const struct dl_phdr_info *info, uint64_t address, uint
 	return false;
 }
 
-/* Callback of dl_iterate_phdr(): a thread that unloads files waits until it has returned. */
+/* Callback of dl_iterate_phdr(). While it runs, other threads cannot unload files. */
 static int search_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
@@ -141,8 +141,10 @@ struct measuring {
 	struct limits *limits;
 };
 
-/* Find the bounds of a thread's stack. For the initial thread the C library reads /proc/self/maps, which takes 2 KiB of
- * stack. */
+/*
+ * Find the bounds of a thread's stack. For the initial thread, the C library reads /proc/self/maps, which uses 2 KiB of
+ * stack.
+ */
 static void measure_stack(void *arg)
 {
 	const struct measuring *m = arg;
@@ -166,8 +168,10 @@ static struct limits stack_limits(uint64_t sp, bool may_call)
 	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
 }
 
-/* Read a stack word above frame f. If it is not on the thread's own stack, a system call reads it, which checks the
- * address. */
+/*
+ * Read a stack word above frame f. If the thread does not run on its own stack, the word is read by a system call,
+ * which checks the address.
+ */
 static bool load_word(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
 {
 	struct iovec to = { word, 8 }, from = { (void *)address, 8 };
@@ -191,7 +195,10 @@ static bool get_register(const struct frame *f, uint8_t base, uint64_t *v)
 	return true;
 }
 
-/* Restore a register of the caller of f. False: unknown; the caller clears its bit in `known`. */
+/*
+ * Restore a register of the caller of f. Returns false if the value is unknown; then the caller clears the register's
+ * bit in `known`.
+ */
 static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa,
 		    uint64_t *v)
 {
@@ -229,7 +236,10 @@ static bool step_by_row(const struct limits *limits, struct frame *f, const stru
 	return true;
 }
 
-/* Step to the caller with rbp as frame pointer. False: the word that would be the return address is not code. */
+/*
+ * Step to the calling frame, with rbp as frame pointer. Returns false if the word in the place of the return address is
+ * not a code address.
+ */
 static bool step_by_pointer(const struct limits *limits, struct frame *f)
 {
 	struct frame up = { .known = 1 << CFI_RBP };
@@ -254,7 +264,7 @@ static __attribute__((always_inline)) inline struct frame frame_here(void)
 	return f;
 }
 
-/* The executable segment of this library, assuming it has only one. */
+/* Callback of dl_iterate_phdr(): finds the executable segment of this library, assuming that it has only one. */
 static int find_own_code(struct dl_phdr_info *info, size_t size, void *range)
 {
 	return find_segment(info, (uint64_t)gpubpf_unwind, PF_X, range);
@@ -279,8 +289,10 @@ uint32_t gpubpf_unwind(uint64_t *address, uint32_t room, bool may_call)
 	bool out = false;
 
 	for (uint32_t i = 0; i < MAX_FRAMES && n < room; i++) {
-		/* for a return address look up the address before it: a call may be the last instruction of its
-		 * function */
+		/*
+		 * A call may be the last instruction of its function. Therefore look up the address before a return
+		 * address.
+		 */
 		struct known known = find(f.place - !!i, unloaded);
 
 		if (!(known.how == BY_ROW ? step_by_row(&limits, &f, &known.row) : step_by_pointer(&limits, &f)) || !f.place)

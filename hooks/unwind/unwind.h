@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unwind.c: unwinds the calling thread's stack. It uses the exception tables (.eh_frame), and frame pointers for code
- * without tables. It reads only the thread's stack and the readable mappings of loaded files. It allocates no memory
- * and holds no lock while it queries the loader.
+ * unwind.c: unwinds the calling thread's stack. It uses the exception tables (.eh_frame), or frame pointers for code
+ * without tables. It reads only the thread's stack and the readable mappings of loaded files. It allocates no memory.
+ * It holds no lock while it calls functions of the dynamic linker.
  */
 #ifndef GPUBPF_HOOKS_UNWIND_H
 #define GPUBPF_HOOKS_UNWIND_H
@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stores return addresses, innermost first, starting at the first one outside this library. Returns their number, at
- * most `room`. Unwinding stops at code whose caller cannot be determined. With may_call it may make system calls:
- * once per thread to find its stack, and to read a stack other than the thread's own. Without it, stacks that need
- * these are not read. */
+/*
+ * Store the return addresses of the calling thread's stack, innermost first, from the first address outside this
+ * library on. Returns the number of addresses, at most `room`. Unwinding stops at code whose caller cannot be
+ * determined.
+ *
+ * If may_call is true, the function may make system calls. It makes them once per thread to find the thread's stack,
+ * and to read a stack that is not the thread's own. Otherwise stacks that need system calls are not read.
+ */
 uint32_t gpubpf_unwind(uint64_t *address, uint32_t room, bool may_call);
-/* Changes when code files are unloaded: facts about addresses may then be stale. */
+/* Returns a value that changes when code files are unloaded. Then information about code addresses may be stale. */
 uint64_t gpubpf_unwind_unloaded(void);
 void gpubpf_unwind_after_fork(void);
 

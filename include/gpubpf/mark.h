@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks for applications: places in the source of kernels where programs of gpu/mark/NAME can run. Applications need
- * nothing else of gpubpf to build or run with marks. Marks cost nothing while no program is attached to them.
+ * Marks for applications: named places in the source of GPU kernels, at which programs of the section gpu/mark/NAME can
+ * run. An application with marks needs only this header of gpubpf, to build and to run. Marks cost almost nothing while
+ * no program is attached to them.
  *
  *	#include <gpubpf/mark.h>
  *
@@ -10,27 +11,29 @@
  *		...
  *	}
  *
- * GPUBPF_MARK(name, value): name is an identifier, used literally. value is an integer; programs read it in ctx->mark
- * as 64 bits, sign-extended if its type is signed. Several marks may have the same name. The macro is a statement.
+ * GPUBPF_MARK(name, value) is a statement. name is an identifier, which is not macro-expanded. Several marks may have
+ * the same name. value is an integer. Programs read it in ctx->mark as 64 bits, sign-extended if its type is signed.
  *
- * CUDA (nvcc, clang, NVRTC): the compiler's PTX contains a register that no instruction reads. The assembler drops it,
- * and the code that only computes its value. In host code the macro is empty and does not evaluate the value. Triton:
- * the same with tl.inline_asm_elementwise("{ .reg .b32 gpubpf_mark_NAME; mov.b32 gpubpf_mark_NAME, $1; mov.b32 $0, $1;
- * }", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1), for a value x of 32 bits. OpenCL C: an unused variable; the
- * code evaluates the value unless the compiler proves that it need not. Twins of the source replace the macro by
- * programs. The macro must be used by its name, not inside another macro's text. OpenCL C that clang compiles to SPIR-V
- * (--target=spirv64; with -DGPUBPF_MARK_SPIRV for compilers that do not define __SPIRV__): a call of an empty function.
- * The device's compiler drops it, and the code that only computes its value. The module contains the names, like those
- * of its functions. HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, which lanes reach only where the
- * source says so. The section .gpubpf_marks records its address and the register that holds the value. The value is
- * computed.
+ * The macro expands differently for each compiler:
+ * - CUDA (nvcc, clang, NVRTC): PTX with a register that no instruction reads. The assembler removes it, and the code
+ *   that only computes its value. In host code the macro is empty and does not evaluate the value.
+ * - Triton has no macros. The same PTX for a 32-bit value x is tl.inline_asm_elementwise("{ .reg .b32 gpubpf_mark_NAME;
+ *   mov.b32 gpubpf_mark_NAME, $1; mov.b32 $0, $1; }", "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1).
+ * - OpenCL C: an unused variable. The code evaluates the value unless the compiler proves that it need not. A twin of
+ *   the source replaces the macro by the programs, so the macro must not be inside another macro's definition.
+ * - OpenCL C that clang compiles to SPIR-V (--target=spirv64; with -DGPUBPF_MARK_SPIRV for compilers that do not define
+ *   __SPIRV__): a call of an empty function. The device's compiler removes it, and the code that only computes its
+ * value. The module contains the names of the marks, as it contains the names of functions.
+ * - HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, which only the lanes execute that reach the mark in
+ *   the source. The section .gpubpf_marks has its address and the name of the register that holds the value. The code
+ *   always computes the value.
  */
 #ifndef GPUBPF_MARK_H
 #define GPUBPF_MARK_H
 
 #ifndef GPUBPF_MARK
 #if defined(__CUDA_ARCH__) || defined(__NVPTX__)
-#ifdef __CUDACC_RTC__ /* NVRTC knows only C++'s keyword */
+#ifdef __CUDACC_RTC__ /* NVRTC does not accept __asm__ */
 #define GPUBPF_MARK_ASM asm
 #else
 #define GPUBPF_MARK_ASM __asm__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For authors of probes (clang -g -O2 -target bpf). One include is enough:
+ * The header for programs that run in GPU kernels (clang -g -O2 -target bpf). One include is enough:
  *
  *	#include <gpubpf/probe.h>
  *
@@ -13,9 +13,10 @@
  *		return 0;
  *	}
  *
- * It includes <bpf/bpf_helpers.h> and <bpf/bpf_tracing.h>, and works with <vmlinux.h> or <linux/bpf.h> in either order.
- * If the include path has one of them, it provides the kernel's types and constants. The context is struct gpubpf_ctx
- * of <gpubpf/ctx.h>. Its fields are relocated (CO-RE), so an object keeps working when their order changes.
+ * This header includes <bpf/bpf_helpers.h> and <bpf/bpf_tracing.h>. It provides the types and constants of <vmlinux.h>
+ * or <linux/bpf.h>, if the include path has one of these. A program may also include them itself, before or after this
+ * header. The context is struct gpubpf_ctx of <gpubpf/ctx.h>. Accesses to its fields are relocated (CO-RE), so an
+ * object works with later versions that order the fields differently.
  */
 #ifndef GPUBPF_PROBE_H
 #define GPUBPF_PROBE_H
@@ -96,7 +97,7 @@ typedef __s64 s64;
 
 /* --- maps --- */
 
-/* Map types in addition to the kernel's; gpubpf-map(8) describes all. */
+/* Map types in addition to the Linux kernel's. gpubpf-map(8) describes all map types. */
 enum {
 #define GPUBPF_OWN_MAP_TYPE(number, name, impl, operations, flags, meaning) BPF_MAP_TYPE_##name = number,
 #include "map_types.def"
@@ -112,11 +113,11 @@ enum {
 
 #define GPUBPF_ARRAY(map, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, __u32, value_type, n)
 #define GPUBPF_HASH(map, key_type, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_HASH, key_type, value_type, n)
-/* One value per GPU thread: no atomics needed; the tool prints the values by thread. */
+/* A map with one value per GPU thread, so programs need no atomics. The tool prints the values by thread. */
 #define GPUBPF_PER_THREAD(map, value_type) \
 	GPUBPF_MAP(map, BPF_MAP_TYPE_GPU_PERTHREAD_ARRAY, __u32, value_type, 1)
-/* A ring buffer for bpf_ringbuf_*(); bytes: a power of two of at least 4096. `record` is the type in which the tool
- * prints records. */
+/* A ring buffer for bpf_ringbuf_*(). `bytes` is its size, a power of two of at least 4096. The tool prints each
+ * record as a value of type `record`. */
 #define GPUBPF_RINGBUF(map, record, bytes)          \
 	struct {                                    \
 		__uint(type, BPF_MAP_TYPE_RINGBUF); \
@@ -125,9 +126,12 @@ enum {
 	} map SEC(".maps")
 
 /*
- * Histograms. The tool recognizes them only by their types, and draws them. In a log2 histogram, slot 0 counts zeros
- * and slot i counts values in [2^(i-1), 2^i). gpubpf_observe() fills a histogram that is a whole map. A histogram that
- * is a value, or a member of one, is a struct gpubpf_hist, which gpubpf_observe_in() fills:
+ * Log2 histograms. Slot 0 counts zeros, and slot i counts the values from 2^(i-1) to below 2^i. The tool recognizes a
+ * histogram by its type, and draws it.
+ *
+ * GPUBPF_HISTOGRAM() defines a map that is one histogram, and gpubpf_observe() counts a value in it. To use a histogram
+ * as the value of a map, or as a member of this value, declare a struct gpubpf_hist. Count a value in it with
+ * gpubpf_observe_in():
  *
  *	struct stats {
  *		__u64 calls;
@@ -141,37 +145,37 @@ typedef __u64 gpubpf_log2_slot;
 #define GPUBPF_LOG2_SLOTS 64
 #define GPUBPF_HISTOGRAM(map) GPUBPF_ARRAY(map, gpubpf_log2_slot, GPUBPF_LOG2_SLOTS)
 
-/* The sizes of the empty members encode what the slots count, for the tool and gpubpf_observe_in(); step 0 is log2. */
+/* The array bounds of the empty members tell the tool and gpubpf_observe_in() which values a slot counts.
+ * These bounds are the minimum, and the step between slots. A step of 0 means log2. */
 struct gpubpf_hist {
 	char gpubpf_min[0][0], gpubpf_step[0][0];
 	gpubpf_log2_slot slot[GPUBPF_LOG2_SLOTS];
 };
 
 /*
- * Define struct `name`, a linear histogram of values from `min` to below `max` in steps of `step`, constants below
- * 2^31. Slot 0 counts values below min, the last slot values from max on. At most 1024 slots.
+ * Define struct `name`, a linear histogram of the values from `min` to below `max` in steps of `step`. All three are
+ * constants below 2^31. Slot 0 counts values below min, and the last slot counts values from max on. A histogram has at
+ * most 1024 slots.
  *
  *	GPUBPF_LINEAR_HIST(lanes, 0, 33, 1);
  */
 #define GPUBPF_LINEAR_HIST(name, min, max, step)                                                                \
 	struct name {                                                                                           \
 		_Static_assert((step) > 0 && (max) > (min) && ((max) - (min)) / (step) < 1022,                  \
-			       "a linear histogram has a step, min below max, and at most 1024 slots");         \
+			       "a linear histogram requires a positive step, min below max, and at most 1024 slots");         \
 		char gpubpf_min[0][min], gpubpf_step[0][step];                                                  \
 		__u64 slot[((max) - (min) + (step) - 1) / (step) + 2];                                          \
 	}
 
-/* Nanoseconds: the tool prints 1234567 as 1.2 ms. */
+/* A time in nanoseconds. The tool prints 1234567 as 1.2 ms. */
 typedef __u64 gpubpf_ns;
 
-/*
- * A number of amounts and their sum: gpubpf_measure() adds one. The tool also recognizes these by their types. It
- * prints their number, sum, mean, median and 99th percentile, and each key's share of the sum over all keys.
- * Percentiles are as exact as the slots: eight per power of two.
- */
+/* A distribution of amounts: their number, their sum and their quantiles. gpubpf_measure() adds an amount. The tool
+ * recognizes these types. It prints the number, sum, mean, median and 99th percentile, and each key's share of the sum
+ * over all keys. Percentiles are as exact as the slots: eight per power of two. */
 struct gpubpf_quantiles {
 	char gpubpf_min[0][0], gpubpf_step[0][0], gpubpf_bits[0][3];
-	__u64 slot[320]; /* values from 15 * 2^38 on (69 minutes of ns) are in the last slot */
+	__u64 slot[320]; /* the last slot counts all values from 15 * 2^38 on (69 minutes in ns) */
 };
 struct gpubpf_amounts {
 	__u64 count, sum;
@@ -184,9 +188,10 @@ struct gpubpf_times {
 };
 
 /*
- * A struct that the tool prints as a row of a table. Each member is a column under its name; an amounts member is
- * several columns. The tool sorts rows by their sums, or by the first column, the largest first. A key's members are
- * columns too.
+ * Marks the struct that is the value type of a map. The tool then prints the map as a table with one row per entry.
+ * Each member of the key and of the value is a column with the member's name. A struct gpubpf_amounts or struct
+ * gpubpf_times takes several columns. The tool sorts the rows by the sum in the first such struct, or else by the first
+ * number in the value, the largest first.
  *
  *	struct GPUBPF_ROW row {
  *		struct gpubpf_times launches;
@@ -195,49 +200,104 @@ struct gpubpf_times {
  */
 #define GPUBPF_ROW __attribute__((btf_decl_tag("gpubpf:row")))
 
-/* After a map: only its programs use the map. The text report prints it only if something was dropped. Only `prog
- * verify -v` prints the verifier's warnings: the programs know which keys are theirs, and how many lanes access
- * them. */
+/* Write it after the definition of a map that only programs use. The text report prints the map only if updates were
+ * dropped. `prog verify` prints the verifier's warnings about the map only with -v: the programs know which keys are
+ * theirs, and how many lanes access them. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
-/* After a ring: few threads of a launch emit a record. Therefore only `prog verify -v` prints the warning about the
- * size of all threads' records. */
+/* Write it after the definition of a ring into which only few threads of a launch write a record. The verifier warns
+ * about the many bytes of records that a launch produces if all its threads write. For this ring, `prog verify` prints
+ * the warning only with -v. */
 #define GPUBPF_FEW __attribute__((btf_decl_tag("gpubpf:few")))
 
-/* After SEC() of a program: the text in which `gpubpf probes` says what the object shows. */
+/* Write it after SEC() of a program. `gpubpf probes` prints the text to describe the object. */
 #define GPUBPF_ABOUT(text) __attribute__((btf_decl_tag("gpubpf:about=" text)))
 
 /* --- helpers --- */
 
-/* Helpers in addition to the kernel's, which gpubpf-prog(8) describes: ebpf_puts(), bpf_get_globaltimer(),
- * bpf_get_block_idx() and so on. The parameter and the offset of bpf_gpu_read_arg() must be constants. */
+/* Helpers in addition to the Linux kernel's: ebpf_puts(), bpf_get_globaltimer(), bpf_get_block_idx() and others.
+ * gpubpf-prog(8) describes them. The parameter number and the offset of bpf_gpu_read_arg() must be constants. */
 #define GPUBPF_DECLARE_LIBBPF(id) _Static_assert(id, "libbpf declares it")
+#define GPUBPF_DECLARE_KFUNC(id) _Static_assert(id, "a program declares it as __ksym")
 #define GPUBPF_DECLARE_HERE(type, name, parameters) \
 	static __attribute__((unused)) type (*const name) parameters = (void *)
 #define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
 	GPUBPF_DECLARE_##declared(id);
 #include "helpers.def"
 #undef GPUBPF_DECLARE_LIBBPF
+#undef GPUBPF_DECLARE_KFUNC
 #undef GPUBPF_DECLARE_HERE
 
+/* --- loops --- */
+
 /*
- * The application's memory. A program reads it with bpf_probe_read_kernel() and similar helpers (4, 45, 112 to 115).
- * Each call first searches for an allocation that contains all of the bytes. This describes the allocation of an
- * address:
+ * Macros of newer versions of libbpf: bpf_for() and bpf_repeat(), and can_loop and cond_break. A call of a function executes can_loop and cond_break up to 8192 times.
+ */
+#ifndef bpf_for
+struct bpf_iter_num;
+extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __weak __ksym;
+extern int *bpf_iter_num_next(struct bpf_iter_num *it) __weak __ksym;
+extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __weak __ksym;
+
+static __always_inline void gpubpf_iter_end(__u64 *it)
+{
+	bpf_iter_num_destroy((struct bpf_iter_num *)it);
+}
+
+#define bpf_for(i, start, end) for ( \
+	__u64 ___it __attribute__((aligned(8), cleanup(gpubpf_iter_end))) = 0, \
+	      ___begun __attribute__((unused)) = (bpf_iter_num_new((struct bpf_iter_num *)&___it, (start), (end)), 0); \
+	({ \
+		int *___t = bpf_iter_num_next((struct bpf_iter_num *)&___it); \
+		(___t && ((i) = *___t, (i) >= (start) && (i) < (end))); \
+	});)
+#define bpf_repeat(N) for ( \
+	__u64 ___it __attribute__((aligned(8), cleanup(gpubpf_iter_end))) = 0, \
+	      ___begun __attribute__((unused)) = (bpf_iter_num_new((struct bpf_iter_num *)&___it, 0, (N)), 0); \
+	bpf_iter_num_next((struct bpf_iter_num *)&___it);)
+#endif
+
+#ifndef can_loop
+#define can_loop ({ \
+	__label__ l_break, l_continue; \
+	_Bool ___ret = 1; \
+	asm volatile goto("may_goto %l[l_break]" :::: l_break); \
+	goto l_continue; \
+l_break: \
+	___ret = 0; \
+l_continue:; \
+	___ret; \
+})
+#endif
+#ifndef cond_break
+#define cond_break ({ \
+	__label__ l_break, l_continue; \
+	asm volatile goto("may_goto %l[l_break]" :::: l_break); \
+	goto l_continue; \
+l_break: \
+	break; \
+l_continue:; \
+})
+#endif
+
+/*
+ * Access to the application's memory. A program reads it with bpf_probe_read_kernel() and similar helpers (4, 45, 112
+ * to 115). Each call first searches for an allocation that contains all of the bytes. gpubpf_allocation() describes the
+ * allocation that contains an address:
  *
  *	struct gpubpf_allocation of;
  *	if (!gpubpf_allocation(ctx->mem.addr, &of))
  *		... of.number, of.base, of.size, of.kind, of.stack ...
  *
- * Returns 0. If no known allocation contains the address, gpubpf_allocation() returns -ENOENT, the reads return
- * -EFAULT, and the output is zeroed. Known are allocations made by calls that the hooks intercept (SUPPORT.md), at most
- * 4096 at a time. Unknown are variables of modules, local and shared memory, and freed memory. Each search costs about
- * ten memory reads.
+ * gpubpf_allocation() returns 0. If no known allocation contains the address, it returns -ENOENT, the helpers return
+ * -EFAULT, and both fill the output with zeros. At most 4096 allocations are known at a time: those made by calls that
+ * the hooks intercept (SUPPORT.md). Variables of modules, local and shared memory, and freed memory are not known. Each
+ * search costs about ten memory reads.
  */
 #define gpubpf_allocation(addr, info) bpf_gpu_allocation(addr, info, sizeof(*(info)))
 
-/* All allocations with numbers below n; the session fills in the map. With it, a program or report can describe an
- * allocation by its number. Programs may read the map. */
+/* A map of all allocations with numbers below n, which the session fills in. With it, a program or the report can
+ * describe an allocation by its number. Programs may only read the map. */
 #define GPUBPF_ALLOCATIONS(name, n) \
 	struct { \
 		__uint(type, BPF_MAP_TYPE_ARRAY); \
@@ -248,18 +308,19 @@ struct gpubpf_times {
 	} name SEC(".maps")
 
 /*
- * bpf_printk() prints at most three values. Formats: %d %i %u %x %X %c %p with l and ll; %s for text in maps and
- * constants, which is looked up when the record is read; %f %e %g for the bits of a float or double, as in ctx->arg:
- * bpf_printk("%f", ctx->arg[2]).
+ * bpf_printk() prints at most three values. It supports these conversions:
+ *   %d %i %u %x %X %c %p, with the modifiers l and ll;
+ *   %s for text in maps and constants, which the tool reads when it prints the record;
+ *   %f %e %g for the bits of a float or double, as in ctx->arg: bpf_printk("%f", ctx->arg[2]).
  */
 
 /* --- kernel arguments --- */
 
-/* Kernel parameter i, counting from 0, as a value of `type` (at most 8 bytes; i is a constant):
- * GPUBPF_ARG(ctx, 0, float *). A float keeps its bits. */
+/* The value of kernel parameter i (a constant, from 0) as `type`, which has at most 8 bytes: GPUBPF_ARG(ctx, 0, float
+ * *). A float keeps its bits. */
 #define GPUBPF_ARG(ctx, i, type)                                                          \
 	({                                                                                \
-		_Static_assert(sizeof(type) <= 8, "larger parameters: bpf_gpu_read_arg()"); \
+		_Static_assert(sizeof(type) <= 8, "parameters of more than 8 bytes: use bpf_gpu_read_arg()"); \
 		union {                                                                   \
 			__u64 bits;                                                       \
 			type value;                                                       \
@@ -267,7 +328,7 @@ struct gpubpf_times {
 		___arg.value;                                                             \
 	})
 
-/* libbpf's names, independent of -D__TARGET_ARCH_... */
+/* libbpf's macros, redefined so that they do not depend on -D__TARGET_ARCH_... */
 #undef PT_REGS_PARM1
 #undef PT_REGS_PARM2
 #undef PT_REGS_PARM3
@@ -297,12 +358,13 @@ struct gpubpf_times {
 #define ___gpubpf_args(args...) ___bpf_apply(___gpubpf_args, ___bpf_narg(args))(args)
 
 /*
- * A probe with the kernel's parameters as its own, as BPF_KPROBE does for functions:
+ * Define a program that has the parameters of the GPU kernel, as BPF_KPROBE does for functions:
  *
  *	SEC("gpu/entry/vector_add")
  *	int GPUBPF_PROBE(entered, float *a, float *b, float *c, unsigned n) { ... uses ctx and n ... }
  *
- * Up to 12 parameters, integers and pointers. For others use GPUBPF_ARG() or bpf_gpu_read_arg().
+ * The first 12 parameters can be used, if they are integers and pointers. For others use GPUBPF_ARG() or
+ * bpf_gpu_read_arg().
  */
 #define GPUBPF_PROBE(name, args...)                                                                          \
 	name(struct gpubpf_ctx *ctx);                                                                        \
@@ -318,9 +380,11 @@ struct gpubpf_times {
 /* --- common tasks of probes --- */
 
 /*
- * Atomic adds. If the program does not use the old value, a relaxed add compiles to an add without fetch. Devices
- * execute it faster, and the map may be replicated. If the program uses the old value, the add must not be relaxed:
- * clang 22 for BPF would omit the fetch, and the "old value" would be n.
+ * Atomic adds. If the program does not use the old value, a relaxed add compiles to an add without fetch. Such an add
+ * is faster on devices, and the map can have a replica per multiprocessor.
+ *
+ * If the program uses the old value, the add must not be relaxed. For BPF, clang 22 would omit the fetch, and the
+ * result would be n instead of the old value.
  */
 #define gpubpf_count(counter, n) ((void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED))
 #define gpubpf_fetch_add(counter, n) __sync_fetch_and_add(counter, n)
@@ -334,7 +398,7 @@ static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
 		gpubpf_count(counter, n);
 }
 
-/* Returns the slot of v in a log2 histogram. */
+/* Returns the slot of value v in a log2 histogram. */
 static __always_inline __u32 gpubpf_log2(__u64 v)
 {
 	__u32 slot = v != 0;
@@ -364,13 +428,13 @@ static __always_inline __u32 gpubpf_log2(__u64 v)
 	return slot < GPUBPF_LOG2_SLOTS ? slot : GPUBPF_LOG2_SLOTS - 1;
 }
 
-/* Count v in a map defined by GPUBPF_HISTOGRAM(). */
+/* Count value v in a map that GPUBPF_HISTOGRAM() defines. */
 static __always_inline void gpubpf_observe(void *histogram, __u64 v)
 {
 	gpubpf_add(histogram, gpubpf_log2(v), 1);
 }
 
-/* Count v in slot[n]; min and step are constants as in GPUBPF_LINEAR_HIST(). */
+/* Count value v in one of the n slots. min and step are the constants of GPUBPF_LINEAR_HIST(); step 0: log2. */
 static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min, __u64 step, __u64 v)
 {
 	__u64 i = gpubpf_log2(v);
@@ -382,12 +446,12 @@ static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min,
 	gpubpf_count(&slot[i], 1);
 }
 
-/* Count v in the histogram *h: a struct gpubpf_hist, or one defined by GPUBPF_LINEAR_HIST(). */
+/* Count value v in the histogram *h, a struct gpubpf_hist or a struct that GPUBPF_LINEAR_HIST() defines. */
 #define gpubpf_observe_in(h, v)                                                          \
 	gpubpf_observe_slot((h)->slot, sizeof((h)->slot) / sizeof((h)->slot[0]),         \
 			    sizeof((h)->gpubpf_min[0]), sizeof((h)->gpubpf_step[0]), (v))
 
-/* Add v to the amounts or times *a. */
+/* Add amount v to *a, a struct gpubpf_amounts or struct gpubpf_times. */
 #define gpubpf_measure(a, v)                                                    \
 	({                                                                      \
 		__u64 ___v = (v);                                               \
@@ -398,7 +462,7 @@ static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min,
 
 static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, __u64 v)
 {
-	__u32 power = gpubpf_log2(v >> 3); /* 0: one slot per value */
+	__u32 power = gpubpf_log2(v >> 3); /* power 0: values below 8 have a slot each */
 	__u64 i = v;
 
 	if (power)
@@ -408,8 +472,8 @@ static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, 
 	gpubpf_count(&q->slot[i], 1);
 }
 
-/* The first function returns the number of threads in the lane's block, the second the block's linear number in the
- * launch. */
+/* gpubpf_block_threads() returns the number of threads in the lane's block. gpubpf_block_linear() returns the linear
+ * number of the block in the launch. */
 static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
 {
 	return ctx->block_dim[0] * ctx->block_dim[1] * ctx->block_dim[2];
@@ -420,8 +484,8 @@ static __always_inline __u64 gpubpf_block_linear(const struct gpubpf_ctx *ctx)
 	return (ctx->block_idx[2] * ctx->grid_dim[1] + ctx->block_idx[1]) * ctx->grid_dim[0] + ctx->block_idx[0];
 }
 
-/* A kernel, as a key or a value: its id in the session. The tool prints its full name, also after the program's end;
- * gpubpf_session__kernel_name() returns it. */
+/* The id of a GPU kernel in the session, as a key or a value. The tool prints the kernel's full name, also after the
+ * application has ended. gpubpf_session__kernel_name() returns this name. */
 typedef __u64 gpubpf_kernel;
 
 static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *ctx)
@@ -429,15 +493,16 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 	return ctx->kernel;
 }
 
-/* A kernel's id as an index of an array. Arrays are faster than hash tables, and work on devices where hash tables do
- * not. */
+/* The id of a GPU kernel as the index of an array. An array is faster than a hash table, and it works on devices where
+ * hash tables do not. */
 typedef __u32 gpubpf_kernel_index;
 
-/* The stack of a kernel's launch, as bpf_get_stackid() returns it. If the session has exactly one STACK_TRACE map, the
- * tool prints the functions. */
+/* The id of the host stack that launched a kernel, as bpf_get_stackid() returns it. If the session has exactly one
+ * STACK_TRACE map, the tool prints the stack's functions. */
 typedef __s64 gpubpf_stack;
 
-/* The arguments of a kernel: the tool prints them by parameter, as far as the parameters are known. */
+/* The arguments of a kernel. The tool prints each argument with the name and in the type of its parameter, if these
+ * are known. */
 struct gpubpf_args {
 	gpubpf_kernel kernel;
 	__u64 n;
@@ -453,8 +518,8 @@ static __always_inline void gpubpf_copy_args(const struct gpubpf_ctx *ctx, struc
 		to->value[i] = ctx->arg[i];
 }
 
-/* The name of a kernel or function, truncated to 63 bytes: two kernels may have the same. As a key, prefer
- * gpubpf_kernel. */
+/* The name of a kernel or function, truncated to 63 bytes. Two kernels may have the same truncated name, so prefer
+ * gpubpf_kernel as a key. */
 struct gpubpf_name {
 	char text[GPUBPF_CTX_NAME];
 } __attribute__((aligned(8)));
@@ -473,7 +538,7 @@ static __always_inline void gpubpf_kernel_name(const struct gpubpf_ctx *ctx, str
 	gpubpf_copy_name(ctx->kernel_name, name);
 }
 
-/* At gpu/call/: the name of the called device function. */
+/* Copy the name of the called device function, at gpu/call/ and gpu/call_exit/. */
 static __always_inline void gpubpf_function_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
 {
 	gpubpf_copy_name(ctx->function_name, name);

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers that search the table of the application's allocations (layout.h), which hooks/device/allocations.c
- * maintains. They read the application's memory only if the table contains its address.
+ * Helpers that search the table of the application's allocations (layout.h). hooks/device/allocations.c maintains the
+ * table. The helpers read the application's memory only if the table contains its address.
  */
 #ifndef GPUBPF_MAPS_ALLOCATIONS_H
 #define GPUBPF_MAPS_ALLOCATIONS_H
 
 #include "helpers.h"
 
-#define GPUBPF_ALLOCATION_TRIES 64 /* maximum attempts; one fails only if an allocation was added or removed during
-				    * it */
+/* limit of attempts to read the table; an attempt fails only if the table changes meanwhile */
+#define GPUBPF_ALLOCATION_TRIES 64
 
 struct gpubpf_allocation_words {
 	u64 base, size, kind_number, stack;
 };
 
-/* Return the address of the process's table in the arena; 0: the process has no table. */
+/* Return the address of this process's table in the arena, or 0 if the process has no table. */
 GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 {
 	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES),
 	    owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
-	if (tables == 1) /* with one process, the owner is not compared: kernels in a CUDA graph do not know their
-			  * process */
+	/*
+	 * A single table is used without a comparison of the owner, because GPU kernels in a CUDA graph do not know
+	 * their process.
+	 */
+	if (tables == 1)
 		return table;
 	GPUBPF_NOUNROLL
 	for (i = 0; i < tables && i < GPUBPF_ALLOCATION_TABLES; i++, table += GPUBPF_ALLOCATION_TABLE)
@@ -33,8 +36,9 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 }
 
 /*
- * Defines a binary search for the last of n rows that begins at or before the address; the result is 0 if n is 0, and
- * the first row if the address precedes it.
+ * Defines a binary search in n rows, sorted by address. The result is the address of the last row whose allocation
+ * begins at or before `address`. If there is no such row, the result is the address of the first row. If n is 0, the
+ * result is 0.
  */
 #define GPUBPF_ALLOCATION_SEARCH(name, load) \
 	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
@@ -53,7 +57,7 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row, gpubpf_load_u64)
 
-/* Find the allocation that contains the address. */
+/* Find the allocation that contains the address. Returns false if there is none. */
 GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
 {
 	u64 table = gpubpf_allocations(env), version, set, row;
@@ -68,7 +72,7 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 		found->base = row ? gpubpf_load_u64(row) : 0;
 		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MASK : 0;
 		found->kind_number = row ? gpubpf_load_u64(row + 16) : 0;
-		/* a load that precedes the load of the version */
+		/* load-acquire, so that the next load of the version comes after the loads of the row */
 		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0;
 		if (gpubpf_load_u64(table + GPUBPF_ALLOCATION_VERSION) == version)
 			return address - found->base < found->size;
@@ -77,10 +81,10 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 }
 
 /*
- * Find the allocation like gpubpf_allocation_find(), but through the multiprocessor's cache, so that not all lanes of
- * the device load the same few words from memory. The cached rows may be of different moments since the kernel began. A
- * row is valid only if both of its halves have the version that was read first. False: the result is unknown, and the
- * caller must use gpubpf_allocation_find().
+ * Like gpubpf_allocation_find(), but loads through the multiprocessor's cache, so that not all lanes of the device load
+ * the same few words from memory. The cached rows may have been loaded at different times since the GPU kernel began.
+ * So a row is valid only if both of its halves have the version that was read first. False means that the result is
+ * unknown, and that the caller must use gpubpf_allocation_find().
  */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row_cached, gpubpf_load_cached_u64)
@@ -120,15 +124,14 @@ GPUBPF_FN void gpubpf_put_word(GPUBPF_PRIVATE u8 *to, u64 word)
 		to[i] = (u8)(word >> 8 * i);
 }
 
-/* Helper 523: copies the first `size` bytes of the allocation's row, at most the whole row. */
+/* Helper 523: copies the first `size` bytes of the row of an address's allocation, at most the whole row. */
 GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
 {
 	struct gpubpf_allocation_words found = { 0 };
 	bool known = gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found);
 	u64 i;
 
-	if (size == GPUBPF_ALLOCATION_ROW) { /* a program that requests a whole row receives it in words instead of
-					      * bytes */
+	if (size == GPUBPF_ALLOCATION_ROW) { /* a request for a whole row is stored word by word */
 		gpubpf_put_word(to, known ? found.base : 0);
 		gpubpf_put_word(to + 8, known ? found.size : 0);
 		gpubpf_put_word(to + 16, known ? found.kind_number : 0);
@@ -144,8 +147,8 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 }
 
 /*
- * Return the word for an address in the table of granules, as of any moment since the kernel began. If
- * gpubpf_granule_knows() is true, its lower half is the allocation's number.
+ * Return the word for an address in the table of granules (layout.h). The word may be stale, but was read after the GPU
+ * kernel began. If gpubpf_granule_knows() is true for the word, its lower half is the number of the allocation.
  */
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
@@ -159,7 +162,7 @@ GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 #else
 GPUBPF_FN u64 gpubpf_granule_word(GPUBPF_ENV, u64 address)
 {
-	return 0; /* the address belongs to no granule */
+	return 0; /* 0: the word belongs to no granule */
 }
 #endif
 
@@ -179,8 +182,9 @@ GPUBPF_FN_NOINLINE s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid
 }
 
 /*
- * Helper 526: returns the number of the address's allocation. No search is needed if a granule has the number. All
- * lanes call the search together, because a loop of only some lanes would leave the warp diverged.
+ * Helper 526: returns the number of the allocation that contains the address. If a granule knows the number, no search
+ * is needed. Otherwise all active lanes call the search together, because a loop in only some lanes would leave the
+ * warp diverged.
  */
 #ifdef GPUBPF_HAS_MEETING
 #define GPUBPF_NO_NUMBER ((u32)-GPUBPF_ENOENT)
@@ -216,7 +220,7 @@ GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 }
 #endif
 
-/* Return the number of bytes from the address to the end of its allocation; 0 outside of allocations. */
+/* Return the number of bytes from the address to the end of its allocation, or 0 if no allocation contains it. */
 GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)
 {
 	struct gpubpf_allocation_words found;
@@ -229,7 +233,10 @@ GPUBPF_FN u8 gpubpf_read_byte(u64 address)
 	return *(volatile GPUBPF_DEVMEM const u8 *)address;
 }
 
-/* Helper 4 (bpf_probe_read(), uapi/linux/bpf.h): if some bytes are unreadable, writes zeros and returns -EFAULT. */
+/*
+ * Helper 4 (bpf_probe_read(), uapi/linux/bpf.h): if the bytes are not in one allocation, writes zeros and returns
+ * -EFAULT.
+ */
 GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
 	bool all = !size || gpubpf_readable(env, address) >= size;
@@ -241,8 +248,8 @@ GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 si
 }
 
 /*
- * Helper 45 (bpf_probe_read_str()): copies up to the NUL and always terminates the string. Returns the number of bytes
- * including the NUL.
+ * Helper 45 (bpf_probe_read_str()): copies a string with its NUL. A longer string is truncated to size - 1 bytes and
+ * terminated. Returns the number of bytes with the NUL.
  */
 GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
 {
@@ -261,8 +268,8 @@ GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u6
 }
 
 /*
- * Helper 524: waits `ns` nanoseconds. The number of loops is limited to ns, for clocks that do not advance: each read
- * of the clock takes longer than 1 ns.
+ * Helper 524: waits `ns` nanoseconds. The loop ends after `ns` reads of the clock, even if the clock does not advance.
+ * A read takes longer than 1 ns, so this limit never shortens a wait.
  */
 GPUBPF_FN u64 gpubpf_helper_delay(GPUBPF_ENV, u64 ns)
 {

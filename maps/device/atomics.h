@@ -6,16 +6,18 @@
 #include "machine.h"
 
 /*
- * Defines an add in which one atomic serves all active lanes with the same address and value as one of them. So a
- * counter costs one atomic per warp. Lanes with another address or value add separately, which is cheapest for a
- * histogram: to find every group of equal lanes takes the warp one step per group. Correct for any set of converged
- * lanes, so no lane waits for another.
+ * Defines an add for which one lane executes an atomic on behalf of all active lanes with the same address and value.
+ * So a warp needs one atomic for a counter.
+ *
+ * Only one such group of lanes is found, and the other lanes add separately. For a histogram this is fastest, because
+ * finding every group takes one step per group. The function is correct for any set of converged lanes, so no lane
+ * waits for another.
  */
 #ifdef GPUBPF_HAS_WARP
 /*
- * Defines an add for active lanes that all have one address. The assembler combines adds of a constant (one instruction
- * per warp), together with the application's own adds. On an H200, vectorAdd then takes 1.01 instead of 1.03 times as
- * long as without the probe.
+ * Defines an add for active lanes that all have the same address. If the value is a constant, the assembler combines
+ * the adds of a warp into one instruction, and combines them with the application's own adds. On an H200, vectorAdd
+ * then takes 1.01 times as long as without the probe, instead of 1.03 times.
  */
 #ifdef GPUBPF_COMBINES_ADDS
 #define GPUBPF_COMBINED(value) __builtin_constant_p(value)
@@ -36,7 +38,7 @@
 		else if (gpubpf_warp_first(same) == gpubpf_lane()) \
 			gpubpf_add_##type(address, value * (type)gpubpf_warp_count(same)); \
 	}
-/* place: an expression that identifies the word among the lanes: the address, or its lower half. */
+/* `place` is an expression by which lanes compare their addresses: the address, or its lower half. */
 #define GPUBPF_ADD_WARP(name, type, place) \
 	GPUBPF_FN void gpubpf_atomic_add_##name##_##type(u64 address, type value) \
 	{ \
@@ -51,8 +53,8 @@
 	}
 #ifdef GPUBPF_HAS_MATCH
 /*
- * Do all lanes of a full warp add one value below 2^26 to one place of a map? told: the value is known to be the same
- * in all lanes.
+ * Returns true if all lanes of a full warp add the same value below 2^26 to the same place of a map. `told`: the value
+ * is known to be equal in all lanes.
  */
 GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 {
@@ -62,8 +64,8 @@ GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 }
 
 /*
- * Defines an add for lanes that all have one value if `told` is not 0. Usually all lanes have one address too, so the
- * code tests that first.
+ * Defines an add. If `told` is not 0, the value is equal in all lanes. Usually the address is equal in all lanes too,
+ * so the code tests this case first.
  */
 #define GPUBPF_ADD_TOLD(type) \
 	GPUBPF_FN void gpubpf_atomic_add_told_##type(u64 address, type value, u32 told) \

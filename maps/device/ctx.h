@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of the probe context that the device computes (core/model/ctx_fields.def, source DEVICE). */
+/* Computes the fields of the probe context whose source is DEVICE (core/model/ctx_fields.def). */
 #ifndef GPUBPF_MAPS_CTX_H
 #define GPUBPF_MAPS_CTX_H
 
@@ -41,8 +41,8 @@ GPUBPF_FN u64 gpubpf_ctx_global_offset(u32 i)
 }
 
 /*
- * Return the linear index in the launch; dimension 0 is the fastest, as in get_global_linear_id() (OpenCL C 2.0,
- * 6.13.1).
+ * Return the linear index of the thread in the launch. Dimension 0 varies fastest, as in get_global_linear_id() (OpenCL
+ * C 2.0, 6.13.1).
  */
 GPUBPF_FN u64 gpubpf_ctx_global_linear(u32 i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device library as one translation unit; see devlib.h. */
+/* The device library as one translation unit. devlib.h describes its interface. */
 #include "machine.h"
 #include "atomics.h"
 #include "words.h"
@@ -8,6 +8,7 @@
 #endif
 #include "ctx.h"
 #include "helpers.h"
+#include "strings.h"
 #include "external.h"
 #include "allocations.h"
 #include "maps/kinds/kinds.h"

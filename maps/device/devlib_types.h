@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed-width type names with the same meaning in C and in OpenCL C. */
+/* Integer types of fixed width, with the same names in C and in OpenCL C. */
 #ifndef GPUBPF_MAPS_DEVLIB_TYPES_H
 #define GPUBPF_MAPS_DEVLIB_TYPES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Division for probes in machine code. The assembler would call functions for 64 bits and use floating point for 32
- * bits, which probes do not support (backends/cuda/sass). For known divisors the compiler multiplies instead. No
- * divisor is 0, and no divisor of a signed division is -1 (core/lower/llvm/alu.c).
+ * Division for probes in machine code. For 64 bits the assembler would generate calls, and for 32 bits floating-point
+ * code; probes support neither (backends/cuda/sass). If the divisor is a constant, the compiler multiplies instead.
+ * Callers guarantee that no divisor is 0, and that no divisor of a signed division is -1 (core/lower/llvm/alu.c).
  */
 #ifndef GPUBPF_MAPS_DIVIDE_H
 #define GPUBPF_MAPS_DIVIDE_H
@@ -10,8 +10,8 @@
 #include "machine.h"
 
 /*
- * Divide by long division: each step computes one bit of the quotient, from the highest possible one down. *rest
- * becomes the remainder.
+ * Return n / d, and store the remainder in *rest. Long division: each step computes one bit of the quotient, beginning
+ * with the highest bit that can be 1.
  */
 GPUBPF_FN u64 gpubpf_divide_both(u64 n, u64 d, GPUBPF_PRIVATE u64 *rest)
 {

@@ -13,7 +13,7 @@ OTHER_TARGETS = {'machine_host.h', 'machine_nvptx.h', 'machine_amdgcn.h', 'machi
 
 
 def find(path, name):
-    """A header next to the file that includes it, else one named from the top of the tree."""
+    """Returns the path of an included header: next to the file that includes it, or relative to the top of the tree."""
     near = os.path.join(os.path.dirname(path), name)
     return os.path.realpath(near if os.path.exists(near) else os.path.join(ROOT, name))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps that are placed outside the arena (core/wire/placements.def). The row of such a map in a device's arena has the
- * device addresses of its ctl and data. Operations take offsets from the arena's address, so these functions return the
- * differences modulo 2^64.
+ * Accesses to maps that are placed outside the arena (core/wire/placements.def). In the device's copy of the arena, the
+ * row of such a map has device addresses in ctl and data. Operations on maps add an offset to the arena's address. So
+ * these functions return the address minus the arena's address, modulo 2^64.
  */
 #ifndef GPUBPF_MAPS_ELSEWHERE_H
 #define GPUBPF_MAPS_ELSEWHERE_H

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers without a map (include/gpubpf/helpers.def). */
+/* Implements the helpers that use no map (include/gpubpf/helpers.def). */
 #ifndef GPUBPF_MAPS_HELPERS_H
 #define GPUBPF_MAPS_HELPERS_H
 
 #include "ctx.h"
 #include "words.h"
 
-/* Load a word of the arena's header that is constant while a kernel runs, so the load may hit any cache. */
+#define GPUBPF_ITER_MAX (8 << 20) /* maximum numbers of an iterator: BPF_MAX_LOOPS of the Linux kernel */
+
+/*
+ * Load a word of the arena's header that does not change while a GPU kernel runs, so that any cache may serve the load.
+ */
 GPUBPF_FN u64 gpubpf_header_word(GPUBPF_ENV, u32 offset)
 {
 	return *(GPUBPF_DEVMEM const gpubpf_u64a *)(env->arena + offset);
@@ -18,9 +22,9 @@ GPUBPF_FN u64 gpubpf_clock_word(GPUBPF_ENV, u32 i)
 }
 
 /*
- * Return CLOCK_MONOTONIC in ns: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. The function works with 32-bit
- * halves, because the product may need more than 64 bits. If the cycle counter is below clock_cycles, the time is
- * before clock_ns.
+ * Return CLOCK_MONOTONIC in ns: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32. The product may need more than
+ * 64 bits, so it is computed from 32-bit halves. The difference of cycles may be negative; then the result is before
+ * clock_ns.
  */
 GPUBPF_FN u64 gpubpf_scaled_clock(GPUBPF_ENV)
 {
@@ -46,8 +50,8 @@ GPUBPF_FN u64 gpubpf_helper_get_globaltimer(GPUBPF_ENV)
 }
 
 /*
- * Helper 7: returns the next value of a counter, mixed (splitmix64). No two calls of a session read the same counter
- * value.
+ * Helper 7: advances a counter and returns its value, mixed by splitmix64. No two calls in a session get the same
+ * counter value.
  */
 GPUBPF_FN u64 gpubpf_helper_get_prandom_u32(GPUBPF_ENV)
 {
@@ -112,6 +116,12 @@ GPUBPF_FN u64 gpubpf_helper_warp_match(GPUBPF_ENV, u64 value)
 #endif
 }
 
+/* Helper 174: the cookie is a constant of the program. */
+GPUBPF_FN u64 gpubpf_helper_get_attach_cookie(GPUBPF_ENV, u64 cookie)
+{
+	return cookie;
+}
+
 GPUBPF_FN u64 gpubpf_helper_get_device_id(GPUBPF_ENV)
 {
 	return env->device;
@@ -129,8 +139,8 @@ GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)
 }
 
 /*
- * Helper 182: compares bytes as unsigned numbers, like the kernel's strncmp(). `size2` includes the NUL of the second
- * string.
+ * Helper 182: compares bytes as unsigned numbers, like strncmp() of the Linux kernel. `size2` is the size of the second
+ * string with its NUL.
  */
 GPUBPF_FN s64 gpubpf_helper_strncmp(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *s1, u64 size, GPUBPF_PRIVATE const u8 *s2,
 				    u64 size2)
@@ -140,6 +150,39 @@ GPUBPF_FN s64 gpubpf_helper_strncmp(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *s1, u64
 	while (i < limit && s1[i] == s2[i] && s1[i])
 		i++;
 	return i == limit || s1[i] == s2[i] ? 0 : s1[i] < s2[i] ? -1 : 1;
+}
+
+/*
+ * Helpers 540 to 542, as in the Linux kernel. The iterator has two numbers of 4 bytes: the
+ * current number, and the end.
+ */
+GPUBPF_FN s64 gpubpf_helper_iter_num_new(GPUBPF_ENV, GPUBPF_PRIVATE u8 *it, u64 start, u64 end)
+{
+	GPUBPF_PRIVATE gpubpf_u32u *number = (GPUBPF_PRIVATE gpubpf_u32u *)it;
+	s64 n = (s64)(s32)end - (s32)start;
+	u32 any = n > 0 && n <= GPUBPF_ITER_MAX;
+
+	number[0] = any ? (u32)start - 1 : 0;
+	number[1] = any ? (u32)end : 0;
+	return n < 0 ? -GPUBPF_EINVAL : n > GPUBPF_ITER_MAX ? -GPUBPF_E2BIG : 0;
+}
+
+GPUBPF_FN u64 gpubpf_helper_iter_num_next(GPUBPF_ENV, GPUBPF_PRIVATE u8 *it)
+{
+	GPUBPF_PRIVATE gpubpf_u32u *number = (GPUBPF_PRIVATE gpubpf_u32u *)it;
+
+	if ((s32)(number[0] + 1) >= (s32)number[1]) {
+		number[0] = 0;
+		number[1] = 0;
+		return 0;
+	}
+	number[0]++;
+	return 1;
+}
+
+GPUBPF_FN void gpubpf_helper_iter_num_destroy(GPUBPF_ENV, GPUBPF_PRIVATE u8 *it)
+{
+	(void)it;
 }
 
 #define GPUBPF_HELPER3(name, source) \
@@ -157,9 +200,31 @@ GPUBPF_HELPER3(get_block_dim, gpubpf_block_dim_at)
 GPUBPF_HELPER3(get_thread_idx, gpubpf_thread_idx_at)
 GPUBPF_HELPER3(get_grid_dim, gpubpf_grid_dim_at)
 
+/* Returns the size of the data buffer of a direct run (core/wire/direct.h), or 0 if the kernel is not gpubpf's. */
+GPUBPF_FN u64 gpubpf_helper_data_size(GPUBPF_ENV)
+{
+	return env->arg[2] == GPUBPF_DIRECT_KEY ? env->arg[1] : 0;
+}
+
+GPUBPF_FN u64 gpubpf_helper_data(GPUBPF_ENV, u64 offset, u64 size)
+{
+	u64 room = gpubpf_helper_data_size(env), align = (size | 8) & (0 - (size | 8));
+
+	if (!size || size > room || offset > room - size || (offset & (align - 1)))
+		return 0;
+	return env->arg[0] + GPUBPF_DIRECT_DATA + offset;
+}
+
+/* Stores the result of the first thread. */
+GPUBPF_FN void gpubpf_direct_result(GPUBPF_ENV, u64 result)
+{
+	if (env->arg[2] == GPUBPF_DIRECT_KEY && gpubpf_ctx_global_linear(0) == 0)
+		*(GPUBPF_DEVMEM gpubpf_u64a *)env->arg[0] = result;
+}
+
 /*
- * Helper 530. bits: size of the parameter; a negative size requests sign extension, and 0 means that there is no such
- * parameter.
+ * Helper 530. `bits` is the size of the parameter in bits. If it is negative, the value is sign-extended. If it is 0,
+ * there is no such parameter, and the result is 0.
  */
 GPUBPF_FN u64 gpubpf_helper_named_arg(GPUBPF_ENV, u64 index, u64 bits)
 {

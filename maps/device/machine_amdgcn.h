@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD devices, compiled by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object
- * versions. LLVM's atomic optimiser combines the atomics of a wave to one address.
+ * The machine layer for AMD devices, compiled by LLVM. Sizes of the launch come from the dispatch packet (HSA 2.9.6),
+ * which is the same in all versions of code objects. LLVM's atomic optimiser combines the atomics that a wave executes
+ * on one address.
  */
 #ifndef GPUBPF_MAPS_MACHINE_AMDGCN_H
 #define GPUBPF_MAPS_MACHINE_AMDGCN_H
@@ -43,7 +44,7 @@ GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
 	return gpubpf_dispatch()->grid[i];
 }
 
-/* Return the group's size; the last group may be smaller than the others. */
+/* Return the size of the work-group. The last work-group may be smaller than the others. */
 GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
 {
 	u32 block = gpubpf_dispatch()->block[i];
@@ -54,8 +55,8 @@ GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
 
 GPUBPF_FN u64 gpubpf_grid_dim_at(u32 i)
 {
-	return (gpubpf_dispatch()->grid[i] - 1) / gpubpf_dispatch()->block[i] + 1; /* neither the grid size nor the
-										    * group size is 0 */
+	/* the sizes of the grid and of the work-group are never 0 */
+	return (gpubpf_dispatch()->grid[i] - 1) / gpubpf_dispatch()->block[i] + 1;
 }
 
 GPUBPF_FN u64 gpubpf_offset_at(u32 i)
@@ -74,8 +75,8 @@ GPUBPF_FN u32 gpubpf_dims(void)
 }
 
 /*
- * Return a number that spreads groups over copies. The hardware's compute unit id is in different registers on each
- * generation; the group's coordinates spread equally well.
+ * Return a number that distributes work-groups over per-multiprocessor copies. The id of the compute unit is in another
+ * register on each hardware generation, so the number is computed from the work-group's coordinates.
  */
 GPUBPF_FN u32 gpubpf_sm(void)
 {
@@ -87,7 +88,7 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
-/* clang's builtins are for one wave size each, but this library is compiled for both sizes */
+/* LLVM's intrinsic, because each of clang's builtins is for one wave size, and this library is compiled for both */
 __attribute__((convergent)) u64 gpubpf_amdgcn_ballot(bool condition) __asm("llvm.amdgcn.ballot.i64");
 
 GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
@@ -96,8 +97,8 @@ GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
 }
 
 /*
- * Return the mask of active lanes with this lane's key. In each turn the first remaining lane broadcasts its key, and
- * the lanes with that key leave the loop.
+ * Return the mask of the active lanes that have this lane's key. In each iteration the first remaining lane broadcasts
+ * its key, and the lanes with this key leave the loop.
  */
 GPUBPF_FN u64 gpubpf_wave_peers(u64 key)
 {
@@ -124,7 +125,7 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	return __builtin_readsteadycounter();
 }
 
-/* Do nothing: the host reads copies of the maps, which are made when kernels have ended. */
+/* No fence for the host is needed: it reads copies of the maps, which the agent makes after kernels have ended. */
 GPUBPF_FN void gpubpf_fence_system(void)
 {
 	gpubpf_fence();

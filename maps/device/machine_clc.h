@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL C 1.2 text for vendors' compilers. Its atomics are relaxed. Volatile accesses provide order, because compilers
- * do not reorder them among themselves, and x86 does not reorder loads or stores among themselves. Fences are used
- * where that does not suffice.
+ * The machine layer as OpenCL C 1.2 text, for the compilers of vendors. The atomics of OpenCL C 1.2 are relaxed. Memory
+ * accesses are ordered in other ways. Compilers do not reorder volatile accesses, and x86 reorders neither loads with
+ * loads nor stores with stores. Fences order the rest.
  */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_H
 #define GPUBPF_MAPS_MACHINE_CLC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL C text for NVIDIA's compiler, which accepts inline PTX: the operations of machine_nvptx.h, for sm_70 and
- * later.
+ * The machine layer as OpenCL C text for NVIDIA's compiler, which accepts inline PTX. It has the operations of
+ * machine_nvptx.h, for sm_70 and later.
  */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_NVPTX_H
 #define GPUBPF_MAPS_MACHINE_CLC_NVPTX_H

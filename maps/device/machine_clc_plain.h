@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL C text: lane functions and memory order for CPUs and other devices without inline PTX. */
+/*
+ * The machine layer as OpenCL C text, for CPUs and other devices whose compiler does not accept inline PTX: lane
+ * functions and memory order.
+ */
 #ifndef GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 #define GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
 
 #if defined(GPUBPF_CLOCK_KHR)
 #pragma OPENCL EXTENSION cl_khr_kernel_clock : enable
-#if __OPENCL_C_VERSION__ < 300 /* Intel's library contains the function but declares it only from OpenCL C 3.0 on */
+#if __OPENCL_C_VERSION__ < 300 /* Intel's library has the function, but declares it only for OpenCL C 3.0 and later */
 ulong __attribute__((overloadable)) clock_read_device(void);
 #endif
 #endif
@@ -20,7 +23,7 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 
 #include "machine_lane.h"
 
-/* On x86, volatile accesses and atomics need no further hardware fence. */
+/* On x86, volatile accesses and atomics are ordered without a fence instruction. */
 GPUBPF_FN void gpubpf_fence(void)
 {
 #if defined(__x86_64__) || defined(GPUBPF_X86)
@@ -39,7 +42,7 @@ GPUBPF_FN void gpubpf_fence_system(void)
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 #if defined(GPUBPF_CLOCK_TSC)
-	return __builtin_readcyclecounter(); /* not inline assembly, at which PoCL before 7.0 may crash */
+	return __builtin_readcyclecounter(); /* a builtin, because PoCL before 7.0 may crash on inline assembly */
 #elif defined(GPUBPF_CLOCK_KHR)
 	return clock_read_device();
 #else

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host, for the interpreter, the tool and tests. The atomics are real, because twins on CPU devices work on the
- * same memory. Coordinates come from gpubpf_host_thread; NULL: one thread of one block.
+ * The machine layer for the host: the interpreter, the tool and tests. It uses real atomic instructions, because twins
+ * on CPU devices access the same memory. The coordinates of the thread are in gpubpf_host_thread. If it is NULL, there
+ * is one thread in one block.
  */
 #ifndef GPUBPF_MAPS_MACHINE_HOST_H
 #define GPUBPF_MAPS_MACHINE_HOST_H
 
-#define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() returns ns, which need no calibration */
+#define GPUBPF_CLOCK_IS_NS 1 /* gpubpf_clock() returns ns, so it needs no calibration */
 
 #define GPUBPF_MAX_WAIT_TURNS (1u << 22) /* takes about a second with gpubpf_rest() */
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
@@ -24,8 +25,8 @@ struct gpubpf_host_thread {
 extern __thread const struct gpubpf_host_thread *gpubpf_host_thread; /* maps/host/host.c */
 
 /*
- * Sleeps after some turns. The thread that the caller waits for may have a lower priority; yielding would not let it
- * run, but sleeping does.
+ * Sleeps after some iterations of a wait. The thread that the caller waits for may have a lower priority. It runs while
+ * the caller sleeps, but not if the caller only yields the processor.
  */
 GPUBPF_FN void gpubpf_rest(u32 turns)
 {
@@ -83,8 +84,8 @@ GPUBPF_HOST_OPS(u32)
 GPUBPF_HOST_OPS(u64)
 
 /*
- * Cached loads as on devices that have them. The host has only one memory, so cached loads are consistent while no
- * thread writes.
+ * Provide cached loads, as on devices that have them. The host has only one memory, so cached loads are the same as
+ * other loads.
  */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_FN u64 gpubpf_load_cached_u64(u64 a)
@@ -100,7 +101,7 @@ GPUBPF_FN void gpubpf_load_cached_pair(u64 a, GPUBPF_PRIVATE u64 *low, GPUBPF_PR
 
 GPUBPF_FN void gpubpf_fence(void)
 {
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support fences; the atomics next to this fence suffice for it */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support fences; the atomics around them suffice for it */
 	__atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
@@ -165,7 +166,7 @@ GPUBPF_FN u32 gpubpf_warp(void)
 	return gpubpf_host_thread ? gpubpf_host_thread->warp : 0;
 }
 
-/* Return the time in ns of the clock to which device clocks are calibrated. */
+/* Return CLOCK_MONOTONIC in ns, the clock to which the agent calibrates the clocks of devices. */
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 	struct timespec ts;

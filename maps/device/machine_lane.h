@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multiprocessor, lane and warp by OpenCL functions, on devices with or without sub-groups. */
+/*
+ * Functions for the multiprocessor, lane and warp with OpenCL's work-item functions, on devices with or without
+ * sub-groups.
+ */
 #ifndef GPUBPF_MAPS_MACHINE_LANE_H
 #define GPUBPF_MAPS_MACHINE_LANE_H
 

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA devices, compiled by LLVM: special registers (PTX ISA 10), vote and match (9.7.13), sm_70 and later. */
+/*
+ * The machine layer for NVIDIA devices, sm_70 and later, compiled by LLVM. PTX ISA: special registers (10), vote and
+ * match (9.7.13).
+ */
 #ifndef GPUBPF_MAPS_MACHINE_NVPTX_H
 #define GPUBPF_MAPS_MACHINE_NVPTX_H
 
 /*
- * Vote and match are not defined in machine-code probes for sm_75 to sm_89. There partly converged warps reconverge by
- * calls of functions that the assembler adds, and such probes cannot contain calls (backends/cuda/sass).
+ * GPUBPF_LANES_ALONE is set for probes in machine code for sm_75 to sm_89, which cannot use vote and match. If only
+ * some lanes are converged, the assembler adds calls of functions to reconverge them, and such probes cannot contain
+ * calls (backends/cuda/sass).
  */
 #ifndef GPUBPF_LANES_ALONE
 #define GPUBPF_HAS_WARP 1
 #endif
 #define GPUBPF_COMBINES_ADDS 1
-#ifndef GPUBPF_MACHINE_CODE /* probes in machine code have no calls */
+#ifndef GPUBPF_MACHINE_CODE /* probes in machine code cannot contain calls */
 #define GPUBPF_FN_NOINLINE __attribute__((noinline))
 #endif
 
 /*
- * Memory operations in inline PTX. clang's scoped atomics have system scope here (LLVM 22), so they wait for the bus,
- * although the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence).
+ * Memory operations are inline PTX with the scope of the GPU. The scoped atomics of clang (LLVM 22) have system scope
+ * here, so they would wait for the bus, although the arena is in device memory. PTX ISA 9.7.9 (ld, st) and 9.7.13
+ * (atom, red, fence).
  */
 #define GPUBPF_PTX_LOAD(name, type, ptx, c) \
 	GPUBPF_FN type gpubpf_load_##name(u64 a) \
@@ -34,9 +39,9 @@
 	}
 
 /*
- * For probes in machine code: makes an address look different in each lane, although its value is unchanged. Otherwise
- * the assembler would combine a warp's 32-bit accesses to one address by REDUX, whose result is in a register that
- * probes may not use.
+ * For probes in machine code: returns the same address, but in a way that looks different for each lane to the
+ * assembler. Otherwise the assembler would combine 32-bit atomics of a warp on one address by REDUX. Its result is in a
+ * register that probes may not use.
  */
 #ifdef GPUBPF_MACHINE_CODE
 GPUBPF_FN u64 gpubpf_own_address(u64 a)
@@ -98,7 +103,7 @@ GPUBPF_FN u64 gpubpf_own_address(u64 a)
 GPUBPF_PTX_OPS(u32, "32", "r")
 GPUBPF_PTX_OPS(u64, "64", "l")
 
-/* Loads through the multiprocessor's cache, and one of 16 bytes. */
+/* Loads through the multiprocessor's cache, of 8 bytes and of 16 bytes. */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")
 
@@ -154,9 +159,9 @@ GPUBPF_FN u64 gpubpf_offset_at(u32 i)
 }
 
 /*
- * Return the thread's global index. Reads the extent first: then ptxas multiplies by a constant of the launch, instead
- * of a register that it reads each time. On an H200, vectorAdd with a clock at entry and exit takes 1.09 instead of
- * 1.12 times as long as without probes.
+ * Return the thread's global index. The block size is read first: ptxas then multiplies by a constant of the launch
+ * instead of a register that it reads each time. On an H200, vectorAdd with a clock at entry and exit then takes 1.09
+ * times as long as without probes, instead of 1.12 times.
  */
 GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
 {
@@ -171,8 +176,8 @@ GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
 }
 
 /*
- * The machine can test cheaply whether a launch has one dimension: extents are constants of a launch, whereas each
- * coordinate costs a slow read.
+ * The launch's dimensions can be tested cheaply here. Block and grid sizes are constants of the launch, but each read
+ * of a thread's coordinate is slow.
  */
 #define GPUBPF_KNOWS_LINE 1
 GPUBPF_FN u32 gpubpf_is_line(void)
@@ -197,7 +202,7 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __nvvm_read_ptx_sreg_laneid();
 }
 
-/* %warpid may change while a thread runs (PTX ISA 10.4), so the warp number comes from the thread's number. */
+/* Computed from the thread's number, because %warpid may change while a thread runs (PTX ISA 10.4). */
 GPUBPF_FN u32 gpubpf_warp(void)
 {
 	return ((gpubpf_sreg_thread_idx(2) * gpubpf_sreg_block_dim(1) + gpubpf_sreg_thread_idx(1)) *
@@ -210,14 +215,14 @@ GPUBPF_FN u64 gpubpf_clock(void)
 {
 	u64 ns;
 
-	/* clang 22 emits an invalid cast for __nvvm_read_ptx_sreg_globaltimer() in OpenCL C */
+	/* inline PTX, because clang 22 emits an invalid cast for __nvvm_read_ptx_sreg_globaltimer() in OpenCL C */
 	__asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
 	return ns;
 }
 
 /*
- * Hides a number from LLVM's optimiser. LLVM would replace the product by shifts and masks, which take two instructions
- * more; the plain product and the following sum are one instruction.
+ * Hides a number from LLVM's optimiser. Otherwise LLVM replaces the product by shifts and masks, which take two more
+ * instructions. The product and the sum that follows it are one instruction.
  */
 #define GPUBPF_HIDES 1
 GPUBPF_FN u32 gpubpf_hidden(u32 n)
@@ -240,7 +245,7 @@ GPUBPF_FN u32 gpubpf_warp_peers(u64 key)
 {
 	u32 active = __nvvm_activemask();
 
-	/* one match of 64 bits takes a warp four times as long as one of 32 bits */
+	/* two matches of 32 bits, because a match of 64 bits takes four times as long as one of 32 bits */
 	return __nvvm_match_any_sync_i32(active, (u32)key) & __nvvm_match_any_sync_i32(active, (u32)(key >> 32));
 }
 
@@ -254,7 +259,7 @@ GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
 	return (u32)__builtin_ctz(mask);
 }
 
-/* Return the last lane of the mask. The first lane would do too, but takes three instructions instead of one. */
+/* Return one lane of the mask: the last one, which takes one instruction. The first lane would take three. */
 GPUBPF_FN u32 gpubpf_warp_one(u32 mask)
 {
 	u32 lane;
@@ -282,7 +287,10 @@ GPUBPF_FN bool gpubpf_warp_any(u32 lanes, bool bit)
 	return __nvvm_vote_any_sync(lanes, bit);
 }
 
-/* Return a * b; one instruction if `a` has at most 32 bits. LLVM cannot see that across basic blocks. */
+/*
+ * Return a * b. If `a` has at most 32 bits, this is one instruction. LLVM cannot infer the size of `a` across basic
+ * blocks, so the code tests it.
+ */
 GPUBPF_FN u64 gpubpf_product(u64 a, u32 b)
 {
 	u64 product;
@@ -311,9 +319,9 @@ GPUBPF_FN void gpubpf_warp_sync(u32 lanes)
 }
 
 /*
- * Begins a section in which active lanes diverge; they reconverge at gpubpf_warp_end().
- * (backends/cuda/ptx/passes/reconverge.c explains why a barrier alone does not suffice.) The result is true in every
- * lane, but the assembler does not know that. The caller must do nothing if it is false.
+ * Begins a section in which active lanes may diverge. They reconverge at gpubpf_warp_end();
+ * backends/cuda/ptx/passes/reconverge.c explains why a barrier alone is not sufficient. The result is true in every
+ * lane, but the assembler does not know this. If it is false, the caller must do nothing.
  */
 #ifndef GPUBPF_MACHINE_CODE
 #define GPUBPF_HAS_MEETING 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coordinates by OpenCL's work-item functions, for text for vendors' compilers and for SPIR-V. */
+/* Thread coordinates by OpenCL's work-item functions, for OpenCL C text and for SPIR-V. */
 #ifndef GPUBPF_MAPS_MACHINE_OPENCL_H
 #define GPUBPF_MAPS_MACHINE_OPENCL_H
 
@@ -44,8 +44,9 @@ GPUBPF_FN u32 gpubpf_dims(void)
 }
 
 /*
- * Return a number that spreads groups over copies, since OpenCL does not report the compute unit. The sum of the
- * group's coordinates spreads neighbours as well as its linear number does, without multiplications.
+ * Return a number that distributes work-groups over per-multiprocessor copies, because OpenCL does not report the
+ * compute unit. The sum of the coordinates gives neighbours different numbers, like the linear number does, but needs
+ * no multiplications.
  */
 GPUBPF_FN u32 gpubpf_group_sum(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory operations of the targets that clang compiles to bitcode, by clang's scoped atomic builtins. */
+/* Memory operations for targets that clang compiles to bitcode, with clang's scoped atomic builtins. */
 #ifndef GPUBPF_MAPS_MACHINE_SCOPED_H
 #define GPUBPF_MAPS_MACHINE_SCOPED_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V, compiled by LLVM. The clock is a function that is linked separately, because core SPIR-V 1.4 has no clock. */
+/*
+ * The machine layer for SPIR-V, compiled by LLVM. The clock is an external function that is linked separately, because
+ * core SPIR-V 1.4 has no clock.
+ */
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
-#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* about a second on a CPU */
+#define GPUBPF_MAX_WAIT_TURNS (1u << 26) /* takes about a second on a CPU */
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 14)
 
 #define SPIRV_SCOPE_CROSS_DEVICE 0 /* SPIR-V 3.27, 3.25 */
@@ -13,9 +16,9 @@
 #define SPIRV_GLOBAL_MEMORY 0x200
 
 /*
- * Defines compare-and-exchange by OpAtomicCompareExchange itself. clang's builtin returns a structure of the old value
- * and a success flag, for which LLVM 22 emits invalid SPIR-V: it reads member 0 by a wrong index if the function
- * already used the constant 0, and it crashes on phis and freezes of such structures.
+ * Defines compare-and-exchange with OpAtomicCompareExchange. The builtin of clang returns a structure of the old value
+ * and a success flag, for which LLVM 22 emits invalid SPIR-V. The index of member 0 is wrong if the function already
+ * used the constant 0. LLVM 22 also crashes on phi and freeze instructions of such structures.
  */
 #define SPIRV_CAS(type) \
 	__attribute__((overloadable)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
@@ -24,9 +27,9 @@ SPIRV_CAS(u32)
 SPIRV_CAS(u64)
 
 /*
- * Defines compare-and-exchange at an address that the compiler takes for different in each lane. Otherwise Intel's CPU
- * runtime (2026.22) may execute a compare-exchange with uniform address and operands once for a vector of lanes, before
- * the loop that contains it. The other lanes then never succeed.
+ * Defines compare-and-exchange at an address that looks different in each lane to the compiler. Otherwise Intel's CPU
+ * runtime (2026.22) may move a compare-exchange with uniform address and operands before its loop, and execute it only
+ * once for a vector of lanes. The other lanes then never succeed.
  */
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
@@ -37,7 +40,10 @@ SPIRV_CAS(u64)
 						     SPIRV_RELAXED, v, expected); \
 	}
 
-/* LLVM 22 translates clang's fences to barriers without memory semantics (3.25), which Intel's GPU compiler drops. */
+/*
+ * SPIR-V's own barrier, because LLVM 22 translates clang's fences to barriers without memory semantics (3.25). Intel's
+ * GPU compiler removes such barriers.
+ */
 __attribute__((overloadable)) void __spirv_MemoryBarrier(int scope, int semantics);
 
 GPUBPF_FN void gpubpf_fence(void)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies between private memory and the arena, in whole 8-byte words, so that a reader never sees half a word. The last
- * word of an odd size is padded with zeros. Also defines the errors and flags of bpf(2).
+ * Copies between private memory and the arena, in aligned 8-byte words, so that a reader never sees part of a word. If
+ * the size is not a multiple of 8, the last word is padded with zeros. This header also defines errors and flags of
+ * bpf(2).
  */
 #ifndef GPUBPF_MAPS_WORDS_H
 #define GPUBPF_MAPS_WORDS_H
 
 #include "atomics.h"
 
-/* uapi/asm-generic/errno-base.h */
+/* Error numbers of uapi/asm-generic/errno-base.h. */
 #define GPUBPF_EPERM 1
 #define GPUBPF_ENOENT 2
 #define GPUBPF_E2BIG 7
@@ -19,7 +20,7 @@
 #define GPUBPF_EINVAL 22
 #define GPUBPF_ENOSPC 28
 
-/* uapi/linux/bpf.h: flags of BPF_MAP_UPDATE_ELEM */
+/* Flags of BPF_MAP_UPDATE_ELEM, from uapi/linux/bpf.h. */
 #define GPUBPF_ANY 0
 #define GPUBPF_NOEXIST 1
 #define GPUBPF_EXIST 2
@@ -27,7 +28,8 @@
 #define GPUBPF_ROUND8(n) (((n) + 7u) & ~7u)
 
 /*
- * Return the first n bytes at p as a word, and read no further byte. Without a loop, because not all compilers unroll.
+ * Return the first n bytes at p as a little-endian word, without reading bytes after them. The function has no loop,
+ * because not all compilers unroll loops.
  */
 GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 {
@@ -49,7 +51,7 @@ GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
 	return word;
 }
 
-/* Store the first n bytes of a word at p; all 8 if n is larger. */
+/* Store the first n bytes of a word at p, at most 8. */
 GPUBPF_FN void gpubpf_set_word(GPUBPF_PRIVATE u8 *p, u64 word, u64 n)
 {
 	u32 at = 0;
@@ -79,7 +81,10 @@ GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
 		gpubpf_store_u64(to + i, gpubpf_word(from + i, size - i));
 }
 
-/* Store the value of an update. With GPUBPF_LAYOUT_BY_ADDRESS, the word at `value` is the device address of the value. */
+/*
+ * Store the value of an update at address `to`. With GPUBPF_LAYOUT_BY_ADDRESS, the word at `value` is the device
+ * address of the value.
+ */
 GPUBPF_FN void gpubpf_put_value(u64 to, GPUBPF_PRIVATE const u8 *value, u64 size, u32 map_flags)
 {
 	u64 from, i;
@@ -102,7 +107,7 @@ GPUBPF_FN void gpubpf_zero(u64 to, u64 size)
 		gpubpf_store_u64(to + i, 0);
 }
 
-/* Copy out of the arena, in the whole words that are stored there. */
+/* Copy `size` bytes from the arena to private memory. The arena is read in aligned words. */
 GPUBPF_FN void gpubpf_copy_out(GPUBPF_PRIVATE u8 *to, u64 from, u32 size)
 {
 	u32 i, k;
@@ -127,15 +132,15 @@ GPUBPF_FN void gpubpf_clear(GPUBPF_PRIVATE u8 *to, u32 size)
 		to[i] = 0;
 }
 
-/* Return the index of the copy, below `copies`, that the lane works on. */
+/* Return the index of the copy that the lane uses, below `copies`. */
 GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
 {
 	return copies > 1 ? gpubpf_sm() % copies : 0;
 }
 
 /*
- * Return the index of the lane's copy, for `copies` equal to the number of multiprocessors and data where any copy is
- * correct. Machines that number their multiprocessors from 0 avoid the slow remainder.
+ * Return the index of the copy that the lane uses, for data in which any copy is correct. `copies` is the number of
+ * multiprocessors. A device that numbers its multiprocessors from 0 usually needs no remainder, which is slow.
  */
 GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 {
@@ -148,7 +153,7 @@ GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 #endif
 }
 
-/* Increment the counter at the address, one of the map's ctl words. */
+/* Increment the counter at the address, for example a word of the map's ctl. */
 GPUBPF_FN void gpubpf_count(u64 address)
 {
 #ifdef GPUBPF_COMBINES_ADDS
@@ -160,8 +165,8 @@ GPUBPF_FN void gpubpf_count(u64 address)
 
 #ifdef GPUBPF_HAS_WARP
 /*
- * Return the active lanes that have this lane's address in the map. For maps other than elements of a map of maps these
- * are all active lanes.
+ * Return the mask of the active lanes that use the same map as this lane. `address` is an address in this lane's map.
+ * If the map is not an element of a map of maps, all active lanes use the same map.
  */
 GPUBPF_FN u32 gpubpf_warp_with(u64 address, u32 map_flags)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers 1 to 3 on the host, for a map of any kind: look up, update and delete an element. */
+/* Implements helpers 1 to 3 (look-up, update, delete) on the host, for a map of any kind. */
 #include "host.h"
 
 #include <errno.h>

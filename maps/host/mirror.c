@@ -26,7 +26,7 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 }
 
 /*
- * Read the layout in a row of the arena's table. Returns false if the row is unused or invalid, if the map ends after
+ * Read row `row` of the arena's table of layouts. Returns false if the row is unused or invalid, if the map ends after
  * m->size, or if the map is outside the arena.
  */
 static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
@@ -64,8 +64,8 @@ static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
 }
 
 /*
- * Update the mirror. A reader in another process may read it at any time, so data is copied before the words that lead
- * to it.
+ * Update the mirror of all maps except rings. A reader in another process may read the mirror at any time. The data of
+ * maps is therefore copied before the control words that refer to it.
  */
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 {
@@ -79,7 +79,7 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
 		if (layout_at(m, i, &l) && !is_ring(&l))
 			err = pull(m, l.ctl, l.data - l.ctl);
-	/* pull only those words of the header that devices write: the host owns the others */
+	/* Copy only the word of the header that devices write. The host owns the other words. */
 	if (!err)
 		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
 	return err ? err : m->wait(m->arg, false);
@@ -87,26 +87,28 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 
 /* ---- rings ---- */
 
-/* the records to move out of one copy of a ring: those between two positions */
+/* Two positions in one copy of a ring. The records between them are to be moved to the mirror. */
 struct span {
 	u64 from, to;
-	bool has_single_records; /* the span contains single records, whose header may have been copied before their
-			        * data */
+	/*
+	 * the span has records outside of batches; the first copy may have the header of such a record without its data
+	 */
+	bool has_single_records;
 };
 
 struct drain {
 	const struct gpubpf_mirror *m;
 	const struct gpubpf_map_layout *l;
-	struct gpubpf_ring_copy *lines; /* the control words of all copies, as the device has them */
+	struct gpubpf_ring_copy *lines; /* control words of all copies, as read from the device */
 	struct span *spans;
-	u64 *cons; /* new consumer positions for the device, of copies that moved */
+	u64 *cons; /* [copy] new position of the consumer, to be written to the device */
 	u64 segment, room;
-	u64 bytes; /* bytes claimed on the device and not moved yet */
+	u64 bytes; /* bytes that lanes have claimed on the device and that are not in the mirror yet */
 	bool have_kernels_ended;
-	/* shared by all threads */
-	u64 *left_words;           /* new values of the counter LEFT, one for each part that a thread moves */
-	atomic_uint_fast64_t left; /* total number of segments that the reader has left since the mirror began */
-	atomic_uint next;          /* index of the next copy that no thread has taken */
+	/* the members below are shared by all threads */
+	u64 *left_words;           /* [first copy of a part] new value of the device's counter GPUBPF_RING_FREED */
+	atomic_uint_fast64_t left; /* total number of segments that the agent has freed on the device */
+	atomic_uint next;          /* index of the next copy that no thread processes yet */
 	atomic_int err;
 };
 
@@ -138,8 +140,8 @@ static u64 offset_of(const struct drain *d, u32 copy, u64 position)
 }
 
 /*
- * Return the position or, in a full segment, the end of the segment and its room, however many bytes lanes tried to
- * claim.
+ * Return the position. If lanes that tried to claim bytes of a full segment have advanced it past the segment, return
+ * the end of the space after the segment instead.
  */
 static u64 at_end(const struct drain *d, u64 position)
 {
@@ -158,7 +160,7 @@ static u64 segments_ahead(u64 position, u64 of)
 	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
 }
 
-/* Return the end of the part of the span that lies in the segment of `position`. */
+/* Return where the span ends in the segment of `position`, as an offset in that segment. */
 static u64 part_end(const struct drain *d, const struct span *s, u64 position)
 {
 	bool last = GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to);
@@ -176,8 +178,8 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 }
 
 /*
- * Return the span of a copy; an empty one if its positions are impossible. The program has then overwritten them, and
- * the reader will report it.
+ * Return the span of records that can be moved out of a copy. If the positions are impossible, the span is empty; the
+ * application has then overwritten them, and the reader will report it.
  */
 static struct span span_of(struct drain *d, u32 copy)
 {
@@ -193,7 +195,7 @@ static struct span span_of(struct drain *d, u32 copy)
 	}
 	d->bytes += span_bytes(d, &s);
 	if (segments_ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
-		return none; /* the reader has not left the segment at that place of the mirror yet */
+		return none; /* the reader still reads the segment of the mirror that would be overwritten */
 	if (segments_ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
 		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP << GPUBPF_RING_SHIFT |
 		       (d->segment + d->room);
@@ -211,7 +213,7 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 	return err;
 }
 
-/* Return the end of the records of the span that have arrived completely, as their own words show. */
+/* Return the end of the records in the span that have arrived completely. The words of a record show whether it has. */
 static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 {
 	u64 at = s->from, header;
@@ -238,8 +240,9 @@ static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 }
 
 /*
- * Pull spans with single records again. A device writes such a record before its header, but the copy may have taken
- * the header alone.
+ * Limit each span to records that have arrived. Copy a span again if it has single records, which are records outside
+ * of batches. A device writes the data of such a record before its header. The first copy may have read the data before
+ * the device wrote it, and the header afterwards.
  */
 static int recheck_spans(struct drain *d, u32 first, u32 end)
 {
@@ -261,8 +264,8 @@ static int recheck_spans(struct drain *d, u32 first, u32 end)
 }
 
 /*
- * Store in the mirror whether all records up to `prod` have arrived. If not, the reader checks each record's words
- * until it has read them all.
+ * Store in the mirror whether all records up to `prod` have arrived. If this is not known, the reader checks the words
+ * of each record.
  */
 static void publish_whole(const struct drain *d, u32 copy)
 {
@@ -272,7 +275,7 @@ static void publish_whole(const struct drain *d, u32 copy)
 		gpubpf_store_u64(whole_at(d, copy), 1);
 }
 
-/* Make the span visible to the reader, and free the segments that the device can reuse. */
+/* Make the span visible to the reader, and free the segments that the device can reuse. Adds their number to *freed. */
 static int publish(struct drain *d, u32 copy, u64 *freed)
 {
 	const struct span *s = &d->spans[copy];
@@ -295,7 +298,7 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
-/* Consecutive copies of a ring that one thread moves together. */
+/* Consecutive copies of a ring whose records one thread moves together. */
 struct part {
 	u32 first, end;
 	u64 bytes;
@@ -307,8 +310,8 @@ static u64 at_once(const struct gpubpf_mirror *m)
 }
 
 /*
- * Take the next copies that no thread has taken, and start to pull their records. The part is empty if none are left or
- * on an error.
+ * Take the next copies that no thread processes, and start to copy their records. The part is empty if no copies
+ * remain, or on an error.
  */
 static int begin_part(struct drain *d, struct part *part)
 {
@@ -328,8 +331,8 @@ static int begin_part(struct drain *d, struct part *part)
 }
 
 /*
- * Finish a part: publish its spans and tell the device about freed room by a new value of LEFT, at which lanes that
- * found all rings full try again.
+ * Finish a part: publish its spans, and increase the device's counter of freed segments. Lanes that found all rings
+ * full try again when this counter changes.
  */
 static int end_part(struct drain *d, const struct part *part)
 {
@@ -345,8 +348,8 @@ static int end_part(struct drain *d, const struct part *part)
 }
 
 /*
- * Move parts until none are left. The thread starts to pull the next part before it checks the current one, so the
- * second pull of single records arrives after that next part.
+ * Move parts until none remain. The thread starts to copy the next part before it checks the current one. Copies
+ * complete in order, so the second copy of single records completes after the next part.
  */
 static void move_all(void *on)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formats records of the print ring (maps/device/print.h), by the rules of core/model/print_spec.h. Floating-point conversions take the
- * bits of a float or a double, like arguments in the context. The output has no control characters except newlines and
- * tabs, because the bytes are the application's.
+ * Formats records of the print ring (maps/device/print.h), by the rules of core/model/text/print_spec.h. Floating-point
+ * conversions read the bits of a float or a double, as programs find them in the context. The output contains no
+ * control characters except newlines and tabs, because the text comes from the application.
  */
 #include "maps/maps.h"
 
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "core/model/facts.h"
-#include "core/model/print_spec.h"
+#include "core/model/text/print_spec.h"
 #include "host.h"
 
-#define STRING_MAX 128 /* maximum bytes printed by a %s */
+#define STRING_MAX 128 /* limit of the bytes that a %s prints */
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -23,10 +23,10 @@ struct out {
 	size_t size, used;
 };
 
-struct source { /* the read-only maps that contain %s strings */
+struct source { /* The read-only maps that contain the strings of %s. */
 	const char *arena;
 	const struct gpubpf_layout *layout;
-	uint64_t base; /* the arena's address on the device, as the record states it */
+	uint64_t base; /* device address of the arena, from the record */
 };
 
 static void put_char(struct out *out, char c)
@@ -45,7 +45,7 @@ static void put_text(struct out *out, const char *text, size_t size)
 		put_char(out, *text++);
 }
 
-/* Print a string that lies in a map, by its device address. */
+/* Print the string at a device address in a read-only map. */
 static void put_string(struct out *out, const struct source *source, uint64_t address)
 {
 	uint64_t off = address - source->base, i;
@@ -70,8 +70,8 @@ static void put_number(struct out *out, const struct gpubpf_print_spec *spec, ui
 }
 
 /*
- * Print a floating-point argument: a float if its upper 32 bits are 0, else a double. Doubles with such bits are 0 or
- * denormal, far below any float, and programs do not print them.
+ * Print a floating-point argument. It is a float if the upper 32 bits are 0, else a double. A double with these bits
+ * would be 0 or denormal, which programs do not print.
  */
 static void put_real(struct out *out, const struct gpubpf_print_spec *spec, uint64_t arg)
 {
@@ -112,7 +112,7 @@ static void put_spec(struct out *out, const struct gpubpf_print_spec *spec, cons
 	}
 }
 
-static void put_format(struct out *out, const char *fmt, const struct source *source, const uint64_t arg[GPUBPF_PRINT_ARGS])
+static void put_format(struct out *out, const char *fmt, const struct source *source, const uint64_t *arg, unsigned n)
 {
 	unsigned used = 0;
 
@@ -127,28 +127,46 @@ static void put_format(struct out *out, const char *fmt, const struct source *so
 		spec = gpubpf_print_spec(&fmt);
 		if (spec.conv == '%')
 			put_char(out, '%');
-		else if (spec.conv && used < GPUBPF_PRINT_ARGS)
+		else if (spec.conv && used < n)
 			put_spec(out, &spec, source, arg[used++]);
 		else
-			/* prints the conversion's text unchanged; the kernel would return -EINVAL */
+			/* unknown conversion: print its text unchanged, where the Linux kernel would return -EINVAL */
 			put_text(out, begin, (size_t)(fmt - begin));
 	}
+}
+
+/*
+ * Copies the arguments of a record with an array to many[]. Returns the size of the record before its text, or -EBADMSG.
+ */
+static int64_t read_arguments(const struct gpubpf_print_bytes *record, const void *data, uint32_t size,
+			      uint64_t many[GPUBPF_PRINT_MANY])
+{
+	if (record->kind == GPUBPF_PRINT_FORMAT || record->kind == GPUBPF_PRINT_STRING)
+		return sizeof(*record);
+	if (record->kind != GPUBPF_PRINT_ARRAY || record->arg[0] > GPUBPF_PRINT_MANY ||
+	    size < sizeof(*record) + 8 * record->arg[0])
+		return -EBADMSG;
+	memcpy(many, (const char *)data + sizeof(*record), 8 * record->arg[0]);
+	return (int64_t)(sizeof(*record) + 8 * record->arg[0]);
 }
 
 int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout,
 			const void *data, uint32_t size, struct gpubpf_print *print)
 {
 	struct source source = { .arena = arena, .layout = layout };
+	uint64_t many[GPUBPF_PRINT_MANY];
 	char text[GPUBPF_PRINT_TEXT + 1] = "";
 	struct gpubpf_print_bytes record;
 	struct out out;
+	int64_t before;
 
-	if (size < sizeof(record) || size > sizeof(record) + GPUBPF_PRINT_TEXT)
+	if (size < sizeof(record))
 		return -EBADMSG;
 	memcpy(&record, data, sizeof(record));
-	memcpy(text, (const char *)data + sizeof(record), size - sizeof(record));
-	if (record.prog >= unit->nprogs || (record.kind != GPUBPF_PRINT_FORMAT && record.kind != GPUBPF_PRINT_STRING))
+	before = read_arguments(&record, data, size, many);
+	if (before < 0 || size > before + GPUBPF_PRINT_TEXT || record.prog >= unit->nprogs)
 		return -EBADMSG;
+	memcpy(text, (const char *)data + before, size - before);
 	memset(print, 0, sizeof(*print));
 	source.base = record.arena;
 	print->kernel = record.kernel_id;
@@ -159,8 +177,10 @@ int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const
 	out = (struct out){ print->text, sizeof(print->text) };
 	if (record.kind == GPUBPF_PRINT_STRING)
 		put_text(&out, text, sizeof(text));
+	else if (record.kind == GPUBPF_PRINT_FORMAT)
+		put_format(&out, text, &source, record.arg, GPUBPF_PRINT_ARGS);
 	else
-		put_format(&out, text, &source, record.arg);
+		put_format(&out, text, &source, many, (unsigned)record.arg[0]);
 	while (out.used && print->text[out.used - 1] == '\n')
 		out.used--;
 	print->text[out.used] = 0;

@@ -4,15 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2 * GPUBPF_MAX_STACKS) /* size of the hash table; twice the maximum number of stacks, so it never
-				       * fills up */
+#define SLOTS (2 * GPUBPF_MAX_STACKS) /* size of the hash table: twice the limit of stacks, so that it is never full */
 
 struct gpubpf_stacks {
-	struct gpubpf_stack *list; /* [n] stacks; number i is at index i - 1 */
+	struct gpubpf_stack *list; /* [n] all stacks; stack number i is at index i - 1 */
 	uint32_t n, room;
-	gpubpf_stack_file_fn file; /* describes a frame's file; NULL: files are unknown */
+	gpubpf_stack_file_fn file; /* returns the file of a frame; NULL: files are unknown */
 	void *arg;
-	uint32_t slot[SLOTS]; /* hash table of stack numbers; 0: free */
+	uint32_t slot[SLOTS]; /* hash table of the stacks' numbers; 0: free slot */
 };
 
 struct gpubpf_stacks *gpubpf_stacks_create(void)
@@ -62,7 +61,7 @@ static bool is_equal(const struct gpubpf_stack *s, const uint64_t *address, cons
 	return s->n == n && !memcmp(s->address, address, 8ul * n) && !memcmp(s->place, place, 8ul * n);
 }
 
-/* Append a stack. Returns false if memory or numbers are exhausted. */
+/* Append a stack. Returns false if memory or numbers of stacks are exhausted. */
 static bool append(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
 {
 	uint64_t *words;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks by number, to which the ids of a STACK_TRACE refer. The tool has one store per session. When an agent sees a
- * stack for the first time, it requests a number for the stack. Look-ups on the host find the addresses here
- * (maps/kinds/stack_trace.c).
+ * The host stacks of launches, numbered in the session. The tool has one store per session. When an agent sees a new
+ * stack, it requests a number for it. An id in a STACK_TRACE map refers to such a number. Look-ups on the host read the
+ * addresses from this store (maps/kinds/stack_trace.c).
  */
 #ifndef GPUBPF_MAPS_STACKS_H
 #define GPUBPF_MAPS_STACKS_H
@@ -18,33 +18,36 @@ struct gpubpf_map_view;
 struct gpubpf_stack {
 	uint32_t n;
 	uint64_t *address; /* [n], innermost first */
-	uint64_t *place;   /* [n] the session's code for each frame's file and offset, which with the address
-				  * identifies the frame */
+	/*
+	 * [n] for each frame, its file and its offset in that file, packed into one number (core/session/stacks).
+	 * Frames are equal if this number and the address are equal.
+	 */
+	uint64_t *place;
 };
 
 struct gpubpf_stacks;
 
-/*
- * Describes the file of the i-th frame, by its build id, and the offset in the file. Returns false if the file is
- * unknown.
- */
+/* Stores the build id of the file of frame i, and the offset in the file. Returns false if the file is unknown. */
 typedef bool (*gpubpf_stack_file_fn)(void *arg, const struct gpubpf_stack *stack, uint32_t i,
 				     struct gpubpf_stack_frame *frame);
 void gpubpf_stacks_files(struct gpubpf_stacks *stacks, gpubpf_stack_file_fn fn, void *arg);
 void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpubpf_stack *stack, uint32_t i,
 			   struct gpubpf_stack_frame *frame);
 
-struct gpubpf_stacks *gpubpf_stacks_create(void); /* NULL: out of memory */
+struct gpubpf_stacks *gpubpf_stacks_create(void); /* returns NULL if memory is exhausted */
 void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks);
 /*
- * Return the number of the stack, from 1; add the stack if it is new. 0: out of memory, or GPUBPF_MAX_STACKS stacks
- * exist.
+ * Return the number of the stack, from 1. A new stack is added. Returns 0 if memory is exhausted or GPUBPF_MAX_STACKS
+ * stacks exist.
  */
 uint32_t gpubpf_stacks_intern(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n);
-/* Return the stack with this number; NULL: there is none. */
+/* Return the stack with this number, or NULL. */
 const struct gpubpf_stack *gpubpf_stacks_find(const struct gpubpf_stacks *stacks, uint64_t number);
 
-/* Return the number of the stack in a bucket of a STACK_TRACE, 0 if the bucket is empty (maps/kinds/stack_trace.c). */
+/*
+ * Return the number of the stack in bucket `id` of a STACK_TRACE map, or 0 if the bucket is empty
+ * (maps/kinds/stack_trace.c).
+ */
 uint64_t gpubpf_stack_number_at(const struct gpubpf_map_view *view, uint32_t id);
 
 #endif

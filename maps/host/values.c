@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions for the files of kinds: they check definitions, count copies, and read values from the bytes of an arena.
+ * Functions for the host files of all kinds. They check definitions, compute numbers of copies, and read values from an
+ * arena.
  */
 #include "maps/impl.h"
 
@@ -27,7 +28,7 @@ int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint3
 	return -EINVAL;
 }
 
-/* Reads words in pairs and returns the number of bytes read. x86-64 does not tear aligned 16-byte loads. */
+/* Reads aligned pairs of words, and returns the number of bytes read. x86-64 does not tear aligned 16-byte loads. */
 static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 {
 	typedef u64 pair __attribute__((vector_size(16)));
@@ -39,8 +40,8 @@ static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 		const volatile pair *from = (const volatile pair *)(uintptr_t)(address + i);
 
 		for (int p = 0; p < PAIRS; p++) {
-			pair read = from[p]; /* one element at a time: the compiler would put an array of them on the
-					      * stack */
+			/* one pair at a time, because the compiler would put an array of pairs on the stack */
+			pair read = from[p];
 
 			memcpy(to + i + p * sizeof(pair), &read, sizeof(read));
 		}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations on arrays (array.h), and functions that arrays with one value per thread share. */
+/*
+ * Implements the operations of the host on arrays (array.h), and functions that thread_array.c and of_maps.c use too.
+ */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -17,16 +19,17 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "1 to 67108864");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->type->flags & GPUBPF_MAP_COPIES)
 		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags,
-					    "without GPUBPF_F_ALLOCATIONS, which only type ARRAY supports");
+					    "without GPUBPF_F_ALLOCATIONS, which only maps of type ARRAY support");
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->value_size != sizeof(struct gpubpf_allocation))
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
-					    "32 with GPUBPF_F_ALLOCATIONS (struct gpubpf_allocation)");
+					    "32 with GPUBPF_F_ALLOCATIONS (the size of struct gpubpf_allocation)");
 	return 0;
 }
 
 /*
- * Lay out an array that the Linux kernel shares. The values are 8-byte aligned in a row, like in the kernel's array.
- * They are on separate pages, which are mapped from the kernel.
+ * Lay out an array that is shared with the Linux kernel. The values are 8-byte aligned and adjacent, as in the Linux
+ * kernel's array. They begin on a page boundary and share no page with other data of the arena, because the Linux
+ * kernel's pages are mapped there.
  */
 static void array_share(struct gpubpf_map_layout *l, uint64_t bytes)
 {
@@ -59,8 +62,8 @@ static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 }
 
 /*
- * Write initial values. If copies are summands, the first one gets the value and the others stay 0. Independent copies
- * all get the value.
+ * Store initial values. If readers sum the copies, the first copy gets the value and the others stay 0. Independent
+ * copies all get the value.
  */
 static void array_init(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
@@ -92,7 +95,7 @@ static u64 first_copy(const struct gpubpf_map_view *view, uint32_t index)
 	return (uintptr_t)view->arena + view->layout->data + index * view->layout->stride;
 }
 
-/* Read a value; if each multiprocessor or thread has one, read them all, one after the other. */
+/* Read the value of an index. If each multiprocessor or thread has a value, read all of them, one after another. */
 static void read_index(const struct gpubpf_map_view *view, uint32_t index, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -136,7 +139,7 @@ static uint64_t array_values(const struct gpubpf_map_view *view)
 	return view->layout->copies > 1 || has_copies(view) ? 0 : first_copy(view, 0);
 }
 
-/* Write all copies at once, as bpf(2) does with the values of all CPUs. */
+/* Store the values of all copies, as bpf(2) does with the values of all CPUs. */
 static int write_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
 	const struct gpubpf_map_layout *l = view->layout;

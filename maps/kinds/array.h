@@ -2,10 +2,10 @@
 /*
  * ARRAY, PERCPU_ARRAY, GPU_ARRAY and global data: max_entries values that exist from the beginning.
  *
- *   value i of copy c    data + c * copy_stride + i * stride, stride = round_up(value_size, 8)
- *   copies               1, or one per multiprocessor, copy_stride a multiple of GPUBPF_REPLICA_ALIGN:
- *                        summands of one value (GPUBPF_LAYOUT_SUM8, SUM4), or independent values
- *                        (GPUBPF_LAYOUT_COPIES)
+ *   value i of copy c    at data + c * copy_stride + i * stride, with stride = round_up(value_size, 8)
+ *   copies               1, or one per multiprocessor. Either readers sum the copies (GPUBPF_LAYOUT_SUM8 or SUM4), or
+ *                        the copies are independent values (GPUBPF_LAYOUT_COPIES). With several copies, copy_stride is
+ *                        a multiple of GPUBPF_REPLICA_ALIGN
  *   ctl                  struct gpubpf_map_ctl
  */
 #ifndef GPUBPF_MAPS_ARRAY_H
@@ -25,7 +25,7 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 	       (map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies)) * copy_stride;
 }
 
-/* Look up like gpubpf_array_lookup(), for a caller that knows the address of the first value of the lane's copy. */
+/* Like gpubpf_array_lookup(), for a caller that knows `first`, the address of the first value in the lane's copy. */
 GPUBPF_FN u64 gpubpf_array_lookup_from(u64 first, u32 max_entries, u64 stride, GPUBPF_PRIVATE const u8 *key)
 {
 	u32 index = (u32)gpubpf_word(key, 4);
@@ -73,7 +73,7 @@ GPUBPF_FN s64 gpubpf_array_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE co
 	return -GPUBPF_EINVAL;
 }
 
-/* Returns the value of element *at, writes its key and advances *at; 0 after the last element. */
+/* Returns the value of element *at, stores its key and increments *at. Returns 0 after the last element. */
 GPUBPF_FN u64 gpubpf_array_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
 {
 	u64 index = *at;

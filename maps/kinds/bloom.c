@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bloom filters (bloom.h) on the host. */
+/* Implements the operations of the host on bloom filters (bloom.h). */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define HASHES 5           /* default number of hash functions */
 #define MAX_BITS (1ull << 32)
 
-/* Checks a definition like bloom_map_alloc() of the kernel; map_extra is the number of hash functions. */
+/* Checks a definition like bloom_map_alloc() of the Linux kernel. map_extra is the number of hash functions. */
 static int bloom_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
@@ -26,8 +26,8 @@ static int bloom_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 }
 
 /*
- * Allocates max_entries * hash functions * 7 / 5 bits, rounded up to a power of two, so that half of the bits are set
- * in a full filter.
+ * Allocates max_entries * hash functions * 7 / 5 bits, rounded up to a power of two. So at most half of the bits are
+ * set when the filter is full.
  */
 static void bloom_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
@@ -44,7 +44,7 @@ static void bloom_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 HOST_OP(bloom, push, HOST_PTR(arg[0]), arg[1])
 HOST_OP(bloom, peek, HOST_PTR(arg[0]))
 
-/* Tests for the value that the caller passes in the value buffer, as in bpf(2). */
+/* Tests for the value in the caller's value buffer, as bpf(2) does. */
 static int bloom_read(const struct gpubpf_map_view *view, const void *key, void *value)
 {
 	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BLOOM_FILTER: a set of values. Programs add values and test for them. A test may rarely return true for a value that
+ * BLOOM_FILTER: a set of values. Programs add values and test for them. Rarely, a test returns true for a value that
  * was never added.
  *
  *   ctl            struct gpubpf_map_ctl
- *   data           bits, in words of 8 bytes; their number is a power of two, copy_stride is one less
- *   stride         bits of each value
+ *   data           the bits, in 8-byte words. The number of bits is a power of two
+ *   copy_stride    the number of bits minus 1
+ *   stride         the number of bits that each value sets
  *
- * A push sets a value's bits one after the other. A concurrent test may still miss the value, but no test misses it
- * after the push returned.
+ * A push sets the bits of a value one after another. A concurrent test may still miss the value. After the push has
+ * returned, no test misses it.
  */
 #ifndef GPUBPF_MAPS_BLOOM_H
 #define GPUBPF_MAPS_BLOOM_H
 
 #include "maps/device/words.h"
 
-/* Return the first bit of a value in *first, and the distance from each further bit to the previous one. */
+/* Store the index of the first bit of a value in *first. Return the distance from each of its bits to the next one. */
 GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF_PRIVATE u64 *first)
 {
 	u64 hash = size;
@@ -30,7 +31,7 @@ GPUBPF_FN u64 gpubpf_bloom_hash(GPUBPF_PRIVATE const u8 *value, u32 size, GPUBPF
 	return (hash * 0x9e3779b97f4a7c15ul >> 20) | 1;
 }
 
-/* Add a value; flags must be BPF_ANY. Returns 0 or -EINVAL. */
+/* Add a value. flags must be BPF_ANY. Returns 0 or -EINVAL. */
 GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 bit, step, word, mask, i;
@@ -47,7 +48,7 @@ GPUBPF_FN s64 gpubpf_bloom_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return 0;
 }
 
-/* Test for a value. Returns 0 if it, or other values with all of its bits, were pushed; else -ENOENT. */
+/* Test for a value. Returns 0 if all of its bits are set, because this value or others were pushed; else -ENOENT. */
 GPUBPF_FN s64 gpubpf_bloom_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value)
 {
 	u64 bit, step, i;

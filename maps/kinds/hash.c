@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's operations on hash tables (hash.h). Changes call the device library's functions; reads add the summands.
+ * Implements the operations of the host on hash tables (hash.h). Changes call the functions of the device library;
+ * reads sum the copies of a value.
  */
 #include "maps/impl.h"
 
@@ -34,7 +35,7 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	l->copy_stride = l->copies > 1 ? values : 0;
 	l->stride = gpubpf_align(GPUBPF_HASH_VALUE(key) + (l->copies > 1 ? 0 : value), GPUBPF_HASH_ALIGN);
 	elems = l->max_entries * l->stride;
-	/* the elements end at a line boundary, so that copies of values do not share a line with them */
+	/* the elements end at a cache line boundary, so that they share no line with copies of values */
 	l->data = gpubpf_align(l->ctl + buckets + elems, GPUBPF_REPLICA_ALIGN) - elems;
 	l->size = l->data - l->ctl + elems + l->copies * l->copy_stride;
 	if (map->type->flags & GPUBPF_MAP_LRU) {
@@ -60,7 +61,7 @@ static int64_t hash_where(const struct gpubpf_map_layout *l, uint64_t off, uint6
 	return at >= 0 && at < (int64_t)value ? gpubpf_map_in_value(at, size, value, l->value_size) : -1;
 }
 
-/* Return the element of a key as index + 1; 0: not found. */
+/* Return the index + 1 of the element of a key, or 0 if the key does not exist. */
 static uint32_t find(const struct gpubpf_map_view *view, const void *key)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -88,7 +89,7 @@ static u64 value_at(const struct gpubpf_map_view *view, uint32_t at, uint32_t co
 	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, copy);
 }
 
-/* Read a value: the sum of its summands, or the values of all multiprocessors one after the other. */
+/* Read the value of an element: the sum of its copies, or the values of all multiprocessors one after another. */
 static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *to)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -105,8 +106,8 @@ static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *
 }
 
 /*
- * Reads a key's value. Compares the element's generation before and after, since the element may be reused for another
- * key during the read.
+ * Reads the value of a key. The generation of the element is compared before and after, because the element may be
+ * reused for another key during the read.
  */
 static int hash_read(const struct gpubpf_map_view *view, const void *key, void *to)
 {
@@ -154,7 +155,7 @@ static int hash_take(const struct gpubpf_map_view *view, const void *key, void *
 	return err ? err : hash_erase(view, key);
 }
 
-/* Return the first element in use from index `at` on, as index + 1; 0: none. */
+/* Return the index + 1 of the first element in use from index `at` on, or 0 if there is none. */
 static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 {
 	const struct gpubpf_map_layout *l = view->layout;
@@ -201,7 +202,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 		if (value)
 			read_element(view, at, value);
 		gpubpf_fence();
-		/* if the element was reused, its key is new, so the iteration may skip it */
+		/* An element that was reused has a new key, which an iteration may skip. */
 		if (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen)
 			return 0;
 	}

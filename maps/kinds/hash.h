@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HASH, PERCPU_HASH, LRU_HASH and LRU_PERCPU_HASH: at most max_entries keys, with all elements preallocated, as in
+ * HASH, PERCPU_HASH, LRU_HASH and LRU_PERCPU_HASH: at most max_entries keys. All elements are preallocated, as in
  * bpf(2).
  *
- *   ctl + 0              struct gpubpf_map_ctl; drops: updates refused because all elements were in use
- *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
- *   ctl + 256            u64 number of elements ever taken; later elements were never used
+ *   ctl + 0              struct gpubpf_map_ctl; drops: updates that failed because all elements were in use
+ *   ctl + 128            u64 free list: number of changes << 32 | index + 1 of the first free element
+ *   ctl + 256            u64 number of elements that were ever taken; elements after these were never used
  *   ctl + 320            u64 LRU: position of the hand, counted without wrapping
- *   ctl + 384            buckets, gpubpf_hash_nbuckets() of them: u32 lock, u32 head
+ *   ctl + 384            gpubpf_hash_nbuckets() buckets: u32 lock, u32 head
  *   data + i * stride    element i, a multiple of 16 bytes: u32 next, u32 gen, key, u32 state, u32 free, and the value
- *                        if copies is 1; key and value are padded to 8
- *   values               with copies > 1, one per multiprocessor: summands of one value, or independent values
- *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
+ *                        if copies is 1. The key and the value are padded to 8 bytes
+ *   values               if copies > 1: one value per multiprocessor. Either readers sum them, or they are independent
+ *                        (GPUBPF_LAYOUT_COPIES). Value i of copy c is at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
- *   marks                LRU: after the values, a u32 per element; not 0: used since the hand last passed it
+ *   marks                LRU: after the values, a u32 per element. It is not 0 if the element was used since the hand
+ *                        last passed it
  *
- *     next               index + 1, or GPUBPF_HASH_END | bucket
- *     gen                odd while key and value are replaced; 0: never used
- *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE while pins remain; plus the number of pins
- *     free               next element of the free list: index + 1; in a live element of an LRU table its bucket
+ *     next               index + 1 of the next element of the chain, or GPUBPF_HASH_END | bucket
+ *     gen                generation: odd while key and value are replaced; 0: never used
+ *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE if deleted but still pinned; plus the number of pins
+ *     free               index + 1 of the next element of the free list; LRU: in a live element, its bucket
  *
- * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket. An element that is
- * reused meanwhile leads into another chain. The end of that chain names another bucket (the kernel's "nulls" lists),
- * and the walk restarts. Keys longer than a word are read between two reads of the element's generation.
+ * Look-ups take no lock. They walk a chain of elements, which ends with GPUBPF_HASH_END | bucket. If an element is
+ * reused during the walk, the walk continues in another chain. At the end of this chain it finds the number of another
+ * bucket (like the "nulls" lists of the Linux kernel), and restarts. A key longer than a word is compared between two
+ * reads of the element's generation.
  *
- * Insertions and deletions hold the bucket's lock for one turn of a loop that does not wait, so lanes of a warp cannot
- * block each other. If the holder of a lock died, its waiters wait for a bounded time. They then return -EBUSY, count
- * in lock_timeouts and mark the lock, so that later lanes wait only briefly. The holder clears the mark when it
- * releases the lock, for example if a CPU had descheduled its thread.
+ * Insertions and deletions hold the bucket's lock during one iteration of a loop. This iteration does not wait, so the
+ * lanes of a warp cannot block each other. If the holder of a lock was killed, the waiting lanes time out. They return
+ * -EBUSY, count in lock_timeouts and mark the lock, so that later lanes wait only briefly. A holder that was only
+ * delayed, for example because the system descheduled its CPU thread, clears the mark when it releases the lock.
  *
  * Updates in place take no lock. If programs delete keys (GPUBPF_LAYOUT_DELETES), an update pins the element, and the
- * lane that removes the last pin of a deleted element frees it. If only the host deletes, a deletion may race with an
- * update of the same key. The update then changes the key that reuses the element next, as with a pointer that a
- * program saved.
+ * lane that removes the last pin of a deleted element frees it. If only the host deletes keys, an update may race with
+ * the deletion of its key. Then the update changes the value of the key that reuses the element next, like a program
+ * that writes through a pointer that it has saved.
  *
- * A full LRU table evicts one key for each key that is inserted. The inserter holds the lock of the new key's bucket.
- * Therefore several lanes that insert one key evict only one. A hand cycles over the elements and clears marks. The
- * first element without a mark is evicted, if the lock of its bucket (its `free` word) is available at once.
+ * An insertion into a full LRU table evicts one key. The inserting lane holds the lock of the new key's bucket, so
+ * several lanes that insert the same key evict only one. The hand cycles over the elements and clears marks. It evicts
+ * the first element without a mark, if the lock of that element's bucket (its member `free`) is available at once.
  *
- * If no key is ever deleted, a successful look-up stays valid, so a multiprocessor may search its own cache
- * (gpubpf_hash_glance()). The cache loads next, gen and a key of one word together, and its stale copy of a chain is a
- * tail of the chain. A key that it does not find may be new, so the caller then does a normal look-up.
+ * If keys are never deleted, a successful look-up stays valid. So a look-up may first search the table through the
+ * cache of its multiprocessor (gpubpf_hash_glance()). It loads next, gen and a key of one word together. A stale chain
+ * in the cache is a tail of the current chain. So a key that is not found may be new, and a normal look-up follows.
  */
 #ifndef GPUBPF_MAPS_HASH_H
 #define GPUBPF_MAPS_HASH_H
@@ -49,7 +51,8 @@
 
 /*
  * Unlink an element from its chain. The caller holds the bucket's lock; `before` is the address of the link to the
- * element. Returns 1 if the caller now owns the element. 0: other lanes still pin it, and the last one frees it.
+ * element. Returns 1 if the caller now owns the element. Returns 0 if other lanes still pin it; the last of them frees
+ * it.
  */
 GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at)
 {
@@ -61,8 +64,8 @@ GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at
 }
 
 /*
- * Return the address of the link to an element in a bucket's chain; 0: the chain does not contain it. The caller holds
- * the bucket's lock.
+ * Return the address of the link to an element in the chain of a bucket, or 0 if the chain does not contain it. The
+ * caller holds the bucket's lock.
  */
 GPUBPF_FN u64 gpubpf_hash_find_link(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
 {
@@ -77,8 +80,8 @@ GPUBPF_FN u64 gpubpf_hash_find_link(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32
 }
 
 /*
- * Evict the key of element `at`, unless the lock of its bucket is held by another lane. The caller holds the lock of
- * bucket `held`. Returns 1 if the caller now owns the element.
+ * Evict the key of element `at`, unless another lane holds the lock of its bucket. The caller holds the lock of bucket
+ * `held`. Returns 1 if the caller now owns the element.
  */
 GPUBPF_FN u32 gpubpf_hash_evict_key(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 {
@@ -100,8 +103,8 @@ GPUBPF_FN u32 gpubpf_hash_evict_key(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 hel
 }
 
 /*
- * Evict an element of a full LRU table. The caller holds the lock of bucket `held`. Returns the element's index + 1, or
- * 0 if the hand found none in one turn.
+ * Evict an element of a full LRU table. The caller holds the lock of bucket `held`. Returns the index + 1 of the
+ * element, or 0 if GPUBPF_HASH_STEPS steps of the hand found none.
  */
 GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 {
@@ -119,7 +122,7 @@ GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
 	return found ? at : 0;
 }
 
-/* Fill a free element and insert it as the first one of a bucket, whose lock the caller holds. */
+/* Fill a free element, and insert it at the begin of a bucket's chain. The caller holds the bucket's lock. */
 GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket, GPUBPF_PRIVATE const u8 *key,
 				  GPUBPF_PRIVATE const u8 *value)
 {
@@ -142,7 +145,7 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 	gpubpf_store_release_u32(head, at);
 }
 
-/* Set the value of a key, whether the key exists or not. The caller holds the bucket's lock. */
+/* Set the value of a key, and insert the key if it does not exist. The caller holds the bucket's lock. */
 GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key,
 				     GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
@@ -171,7 +174,10 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 
 #define GPUBPF_HASH_MAX_CACHED_STEPS 4u
 
-/* Look up in the multiprocessor's cache only; 0: not found there. The lowering emits this before a normal look-up. */
+/*
+ * Look up a key through the multiprocessor's cache. Returns 0 if it is not found there. Lowered code calls this
+ * function before a normal look-up.
+ */
 GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 #ifdef GPUBPF_HAS_CACHED_LOADS
@@ -230,8 +236,8 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_has_room(map, max_entries) &&
 			   gpubpf_load_acquire_u32(lock) == 0) {
 			/*
-			 * no other lane can insert the key now: if the next walk does not find it, the table is full of
-			 * other keys
+			 * No lane holds the lock, so no other lane inserts this key now. If the next walk does not find
+			 * the key, the table is full of other keys.
 			 */
 			full = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
@@ -252,7 +258,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
-/* Delete the key. The caller holds the bucket's lock. */
+/* Delete a key. The caller holds the bucket's lock. */
 GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key)
 {
 	u64 before = 0;
@@ -289,7 +295,7 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return ret;
 }
 
-/* Read the key of an element atomically. 0: the key is being replaced. */
+/* Read the key of an element. Returns 0 if the key is being replaced. */
 GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
 {
 	u32 gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN), i;
@@ -301,8 +307,8 @@ GPUBPF_FN u32 gpubpf_hash_key_of(u64 elem, GPUBPF_PRIVATE u8 *key, u32 key_size)
 }
 
 /*
- * Return the lane's value of the first element in use from index *at on, write its key, and advance *at; 0 after the
- * last element. If an element is reused meanwhile, its new key may be skipped.
+ * Return the lane's value in the first element in use from index *at on. Stores the key, and sets *at to the index
+ * after the element. Returns 0 after the last element. If an element is reused meanwhile, its new key may be skipped.
  */
 GPUBPF_FN u64 gpubpf_hash_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key)
 {

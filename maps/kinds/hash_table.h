@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of hash.h: buckets and their locks, elements, and walks over chains. hash.h has the operations and describes
- * the memory. It is the only file that includes this one, which therefore has no include guard.
+ * The data structures of a hash table: buckets with locks, elements, and walks over chains. hash.h describes the memory
+ * and has the operations. Only hash.h includes this file, so it has no include guard.
  */
 #include "maps/device/words.h"
 
@@ -14,33 +14,33 @@
 #define GPUBPF_HASH_ALIGN 16         /* alignment of elements */
 
 #define GPUBPF_HASH_END 0x80000000u
-#define GPUBPF_HASH_LOST 0xffffffffu /* result of gpubpf_hash_walk(): the chain changed during the walk */
+#define GPUBPF_HASH_LOST 0xffffffffu /* result of gpubpf_hash_walk(): another lane changed the chain during the walk */
 #define GPUBPF_HASH_LIVE 0x80000000u
 #define GPUBPF_HASH_ZOMBIE 0x40000000u
-#define GPUBPF_HASH_MAX 0x7ffffffeu  /* maximum number of entries */
+#define GPUBPF_HASH_MAX 0x7ffffffeu  /* limit of the number of entries */
 
 #define GPUBPF_HASH_FREE_LIST 128
 #define GPUBPF_HASH_TAKEN 256
 #define GPUBPF_HASH_HAND 320
 #define GPUBPF_HASH_BUCKETS 384
 
-/* values of a bucket's lock; 0: free */
+/* Values of a bucket's lock; 0: free. */
 #define GPUBPF_HASH_HELD 1u
 #define GPUBPF_HASH_STUCK 2u         /* a lane holds the lock, and another lane timed out waiting for it */
 
-#define GPUBPF_HASH_SMALL 65536u     /* maximum entries of a table that gets twice as many buckets */
-#define GPUBPF_HASH_STEPS 64u        /* number of elements that the hand of an LRU table visits in one turn */
+#define GPUBPF_HASH_SMALL 65536u     /* tables with at most this many entries get twice as many buckets */
+#define GPUBPF_HASH_STEPS 64u        /* number of elements that the hand of an LRU table visits in one search */
 
 /*
- * loop turns that count for one turn of the hand that found nothing: an operation ends after two full cycles, and
- * GPUBPF_SHORT_WAIT_TURNS more turns
+ * A search of the hand that finds nothing counts as this many loop iterations. So an operation gives up after two full
+ * cycles of the hand plus GPUBPF_SHORT_WAIT_TURNS searches.
  */
 #define GPUBPF_HASH_FRUITLESS_TURNS(max_entries) \
 	(GPUBPF_MAX_WAIT_TURNS / (GPUBPF_SHORT_WAIT_TURNS + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /*
- * Return the number of buckets for n entries, 0 < n <= 2^31: the smallest power of two that is not below n. Small
- * tables have twice as many, so that fewer keys share a bucket.
+ * Return the number of buckets for n entries, 0 < n <= 2^31: the smallest power of two >= n. Small tables have twice as
+ * many buckets, so that fewer keys share one.
  */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 {
@@ -57,10 +57,10 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 #define GPUBPF_HASH_NEAR ((1u << GPUBPF_HASH_NEAR_BITS) - 1)
 
 /*
- * Return the bucket of a key of at most one u32. Nearby keys have nearby buckets, so that a warp, whose keys are often
- * consecutive, touches few cache lines. Groups of consecutive keys are spread by multiples of the golden ratio, so that
- * fewer than 2^16 consecutive keys share no bucket. The higher bits are mixed in, so that no distance between keys is
- * bad.
+ * Return the bucket of a key of at most 4 bytes. The keys in a warp are often consecutive. So consecutive keys get
+ * neighbouring buckets, and a warp touches few cache lines. Groups of consecutive keys are spread by multiples of the
+ * golden ratio, so that no two of fewer than 2^16 consecutive keys share a bucket. Higher bits are mixed in, so that no
+ * distance between keys leads to many collisions.
  */
 GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
 {
@@ -104,8 +104,7 @@ GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy
 }
 
 /*
- * Return the address of the lane's value: that in the copy of its multiprocessor, which is a summand or an independent
- * value.
+ * Return the address of the value for this lane: in the copy of its multiprocessor, if the table has copies of values.
  */
 GPUBPF_FN u64 gpubpf_hash_own_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 {
@@ -131,8 +130,8 @@ GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 }
 
 /*
- * Compare the element's key with `key`, whose first word is `word`. Returns 1 if they are equal, 0 if not, 2 if the
- * element's key is being replaced.
+ * Compare the key of an element with `key`, whose first word is `word`. Returns 1 if they are equal, 0 if not, and 2 if
+ * the element's key is being replaced.
  */
 GPUBPF_FN u32 gpubpf_hash_holds_word(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size, u64 word)
 {
@@ -153,8 +152,8 @@ GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_
 }
 
 /*
- * Search a bucket's chain. Returns the key's element as index + 1, 0 if it does not exist, or GPUBPF_HASH_LOST. *before
- * is the address of the link to the element.
+ * Search the chain of a bucket. Returns the index + 1 of the key's element, 0 if the key does not exist, or
+ * GPUBPF_HASH_LOST. Stores the address of the link to the element in *before.
  */
 GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
 			       GPUBPF_PRIVATE u64 *before)
@@ -179,7 +178,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 	return GPUBPF_HASH_LOST;
 }
 
-/* May the lane continue to wait for the bucket's lock after this many turns? */
+/* Returns true if the lane may continue to wait for the bucket's lock after this many iterations. */
 GPUBPF_FN u32 gpubpf_hash_may_wait(u64 bucket, u32 turns)
 {
 	u32 lock;
@@ -204,9 +203,10 @@ GPUBPF_FN void gpubpf_hash_time_out(u64 map, u64 bucket)
 }
 
 /*
- * Unlock, and return true. The result is read from memory, so that no compiler can know it. Otherwise a compiler could
- * move the critical section out of the loop. In lock-step execution it would then run when the last lane has left the
- * loop, and lanes that wait for the lock would never leave (seen on Intel's CPU runtime).
+ * Release the lock, and return true. The result is read from memory, so that no compiler knows it. Otherwise a compiler
+ * could move the critical section behind the loop. On a machine that executes lanes in lock-step, it would then run
+ * only after the last lane has left the loop. Lanes that wait for the lock would never leave. Intel's CPU runtime does
+ * so.
  */
 GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 {
@@ -215,10 +215,10 @@ GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 }
 
 /*
- * Set an element's value. If copies are summands, the first one becomes the value and the others 0. If they are
- * independent, the lane's copy becomes the value, and the others 0 if the element is new. With
- * GPUBPF_LAYOUT_ALL_COPIES, used by bpf(2) on the host, `value` has all copies one after the other, each padded to 8
- * bytes.
+ * Set the value of an element. If readers sum the copies, the first copy gets the value and the others become 0. If the
+ * copies are independent, the lane's copy gets the value, and the others become 0 if the element is new. With
+ * GPUBPF_LAYOUT_ALL_COPIES, which bpf(2) on the host uses, `value` contains all copies one after another, each padded
+ * to 8 bytes.
  */
 GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
 {
@@ -237,7 +237,7 @@ GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is
 	gpubpf_put_value(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size, map_flags);
 }
 
-/* Is an element free? Exact only while no lane inserts or deletes. */
+/* Returns true if an element is free. The result is exact only while no lane inserts or deletes keys. */
 GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
 {
 	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
@@ -245,8 +245,8 @@ GPUBPF_FN u32 gpubpf_hash_has_room(u64 map, u32 max_entries)
 }
 
 /*
- * Take a free element. Returns its index + 1, or 0 if all are in use. The counter of changes prevents the ABA problem:
- * a list head that was removed and added again differs from the one that was read.
+ * Take a free element. Returns its index + 1, or 0 if all elements are in use. The counter of changes prevents the ABA
+ * problem: a list head that was removed and added again differs from the one that was read.
  */
 GPUBPF_FN u32 gpubpf_hash_alloc_elem(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 {
@@ -290,7 +290,7 @@ GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 		gpubpf_hash_free_elem(env, GPUBPF_MAP_PASS, at);
 }
 
-/* Set the value of an element that a walk without lock found. Returns 0 if the element was deleted meanwhile. */
+/* Set the value of an element that was found without the lock. Returns 0 if the element was deleted meanwhile. */
 GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *key,
 				    GPUBPF_PRIVATE const u8 *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All kinds of maps in the device library. meson.build compiles the .c file of the same name for each. */
+/* Includes the headers of all kinds of maps. meson.build compiles the .c file of the same name for each. */
 #ifndef GPUBPF_MAPS_KINDS_H
 #define GPUBPF_MAPS_KINDS_H
 

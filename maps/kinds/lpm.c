@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations on prefix tables (lpm.h), by those of a hash table on the prefixes of keys. */
+/*
+ * Implements the operations of the host on prefix tables (lpm.h). They use the operations of a hash table whose keys
+ * are prefixes.
+ */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 #include "maps/host/host.h"
 
-/* Checks a definition like trie_alloc() of the kernel. */
+/* Checks a definition like trie_alloc() of the Linux kernel. */
 static int lpm_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size <= GPUBPF_LPM_HEAD || map->key_size > GPUBPF_LPM_KEY)
@@ -26,7 +29,7 @@ static void lpm_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 	l->size += (gpubpf_lpm_most(l->key_size) / 64 + 1) * 8;
 }
 
-/* Return the prefix length of the key in bits, or UINT32_MAX if it is too large for the key's size. */
+/* Return the prefix length of the key in bits, or UINT32_MAX if it exceeds the size of the key. */
 static uint32_t length_of(const struct gpubpf_map_view *view, const void *key)
 {
 	uint32_t n;

@@ -3,20 +3,20 @@
  * LPM_TRIE: keys are prefixes. A look-up finds the longest prefix of its key.
  *
  *   key                  u32 prefix length in bits, then the bits, most significant first, as in bpf(2)
- *   elements             a hash table (hash.h) of prefixes whose other bits are 0
- *   after the elements   u64 words: bit n is set if there ever was a prefix of n bits
+ *   elements             a hash table (hash.h) whose keys are the prefixes; bits after a prefix are 0
+ *   after the elements   u64 words: bit n is set if the table ever had a prefix of n bits
  *
- * There is no trie. A look-up searches the table once for each possible length, from its key's length downwards, so the
- * properties of hash tables hold here too. A look-up that races with an insertion or deletion checks each length at a
- * different moment of the call.
+ * There is no trie. A look-up searches the hash table once for each possible length, from the length of its key
+ * downwards. So the properties of hash tables hold here too. If a look-up races with an insertion or deletion, it
+ * searches the lengths at different times during the call.
  */
 #ifndef GPUBPF_MAPS_LPM_H
 #define GPUBPF_MAPS_LPM_H
 
 #include "hash.h"
 
-#define GPUBPF_LPM_HEAD 4u             /* bytes of the length, which precede the bits */
-#define GPUBPF_LPM_KEY 260u            /* bytes of the longest key, with its length */
+#define GPUBPF_LPM_HEAD 4u             /* bytes of the prefix length, which precedes the bits in a key */
+#define GPUBPF_LPM_KEY 260u            /* limit of the bytes of a key, with the prefix length */
 #define GPUBPF_LPM_WORDS ((GPUBPF_LPM_KEY + 7) / 8)
 
 GPUBPF_FN u32 gpubpf_lpm_most(u32 key_size)
@@ -24,7 +24,7 @@ GPUBPF_FN u32 gpubpf_lpm_most(u32 key_size)
 	return (key_size - GPUBPF_LPM_HEAD) * 8;
 }
 
-/* Return the mask of the first n bits of 8 bytes, as a word. */
+/* Return the mask of the first n of 64 bits, as a little-endian word. */
 GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 {
 	if (n >= 64)
@@ -32,7 +32,7 @@ GPUBPF_FN u64 gpubpf_lpm_mask(u32 n)
 	return ((1ul << (n & 56)) - 1) | (u64)(0xff00u >> (n & 7) & 0xff) << (n & 56);
 }
 
-/* Write the prefix of the key's first n bits, with its length. */
+/* Store the prefix of n bits of the key in *to, with its length. */
 GPUBPF_FN void gpubpf_lpm_cut(GPUBPF_PRIVATE u64 *to, GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 n)
 {
 	u32 i, before;
@@ -50,7 +50,7 @@ GPUBPF_FN u64 gpubpf_lpm_lengths_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 	return env->arena + data + max_entries * stride + n / 64 * 8;
 }
 
-/* Return the index of the highest set bit of a word that is not 0. */
+/* Return the index of the highest set bit of a word, which must not be 0. */
 GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 {
 	u32 top = 0, step;
@@ -60,7 +60,7 @@ GPUBPF_FN u32 gpubpf_lpm_top(u64 word)
 	return top;
 }
 
-/* Return 1 + the longest length below n that any prefix may have; 0: there is no shorter prefix. */
+/* Return 1 + the longest prefix length below n that a prefix in the table may have, or 0 if there is none. */
 GPUBPF_FN u32 gpubpf_lpm_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 n)
 {
 	u32 words = (n + 63) / 64, found = 0;
@@ -82,7 +82,7 @@ GPUBPF_FN u64 gpubpf_lpm_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	u64 prefix[GPUBPF_LPM_WORDS], address = 0;
 
 	n = n > gpubpf_lpm_most(key_size) ? 0 : n + 1;
-	/* each function is called at only one place, because calls are inlined */
+	/* calls are inlined, so each function is called at only one place */
 	while (n && !address) {
 		n = gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n);
 		if (n) {

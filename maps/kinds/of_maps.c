@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's operations on maps of maps (of_maps.h); a value is a map's number. Callers have checked that the map may
- * be an element.
+ * Implements the operations of the host on maps of maps (of_maps.h). A value is the number of a map. Callers have
+ * checked that this map may be an element.
  */
 #include "maps/impl.h"
 
@@ -28,7 +28,7 @@ static int check_values(const struct gpubpf_map *map, struct gpubpf_map_fault *f
 			    gpubpf_map_set_fault(fault, "inner map", 0, "given by __array(values, ...) or inner_map_fd");
 }
 
-/* Returns -1: programs get no addresses of values. */
+/* Returns -1, because programs cannot have addresses of these values. */
 static int64_t of_maps_where(const struct gpubpf_map_layout *l, uint64_t off, uint64_t size)
 {
 	return -1;
@@ -79,7 +79,7 @@ static int array_erase(const struct gpubpf_map_view *view, const void *key)
 	return array_read(view, key, &number) ? -ENOENT : array_write(view, key, &none, GPUBPF_ANY);
 }
 
-/* Iterates over the slots that have a map. */
+/* Iterates over the elements that have a map. */
 static int array_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	uint32_t number = 0;
@@ -101,7 +101,7 @@ static int hash_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return err ? err : check_values(map, fault);
 }
 
-/* Lays out the hash table. The host deletes keys while lanes look them up. */
+/* Lays out the hash table. GPUBPF_LAYOUT_DELETES is set, because the host deletes keys while lanes look them up. */
 static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	l->flags |= GPUBPF_LAYOUT_DELETES;

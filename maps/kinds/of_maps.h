@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ARRAY_OF_MAPS and HASH_OF_MAPS: an array (array.h) and a hash table (hash.h) whose values name maps.
+ * ARRAY_OF_MAPS and HASH_OF_MAPS: an array (array.h) or a hash table (hash.h) whose values are numbers of maps.
  *
- *   value     u32 number of a map of the session, from 1; 0: none. Only the host writes it.
+ *   value     u32 number of a map in the session, from 1; 0: no map. Only the host writes values.
  *
- * A look-up returns a map pointer of programs (GPUBPF_PTR_MAP of core/model/facts.h). All possible elements have the same
- * attributes and layout (gpubpf_map_is_like()), so code for one works for the others. The arena's row has the location
- * of each.
+ * In programs, a look-up returns a map pointer (GPUBPF_PTR_MAP of core/model/facts.h). All maps that can be elements
+ * have the same attributes and layout (gpubpf_map_is_like()), so the same code works for all of them. The location of
+ * each map is in its row of the arena's table.
  */
 #ifndef GPUBPF_MAPS_OF_MAPS_H
 #define GPUBPF_MAPS_OF_MAPS_H
@@ -14,9 +14,12 @@
 #include "array.h"
 #include "hash.h"
 
-#define GPUBPF_OF_MAPS_POINTER 0x8000u /* equals GPUBPF_PTR_MAP of core/model/facts.h */
+#define GPUBPF_OF_MAPS_POINTER 0x8000u /* must equal GPUBPF_PTR_MAP of core/model/facts.h */
 
-/* Return the map pointer for the value at an address; 0: the value names no map, or the address is 0. */
+/*
+ * Return the map pointer for the value at an address. Returns 0 if the address is 0 or the value is not the number of a
+ * map.
+ */
 GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 {
 	u32 number = address ? gpubpf_load_acquire_u32(address) : 0;
@@ -24,7 +27,7 @@ GPUBPF_FN u64 gpubpf_of_maps_named(u64 address)
 	return number && number < GPUBPF_ARENA_ROWS ? GPUBPF_OF_MAPS_POINTER + number - 1 : 0;
 }
 
-/* Return ctl, or data, of the map to which a map pointer points. */
+/* Return the member ctl (or data) of the map that a map pointer refers to. */
 GPUBPF_FN u64 gpubpf_of_maps_ctl(GPUBPF_ENV, u64 map)
 {
 	return gpubpf_load_u64(env->arena + GPUBPF_ARENA_MAPS + (map - GPUBPF_OF_MAPS_POINTER) * GPUBPF_ROW_SIZE +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's operations on PROG_ARRAY (prog_array.h), by those of ARRAY_OF_MAPS. A value is a program's number; callers
- * check it.
+ * Implements the operations of the host on PROG_ARRAY (prog_array.h), with the operations on ARRAY_OF_MAPS. A value is
+ * the number of a program, which the caller has checked.
  */
 #include "maps/impl.h"
 

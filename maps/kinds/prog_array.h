@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PROG_ARRAY: an array (array.h) whose values name programs.
+ * PROG_ARRAY: an array (array.h) whose values are numbers of programs.
  *
- *   value     u32 number of a program of the map's object, from 1; 0: none. Only the host writes it.
+ *   value     u32 number of a program in the map's object, from 1; 0: no program. Only the host writes values.
  *
- * The loader's code (core/load/tail.c) branches on the numbers that it knows, and continues at other numbers as if the
- * slot were empty.
+ * The code that loading generates (core/load/tail.c) branches to the program of a known number. For any other number it
+ * continues as if the element were empty.
  */
 #ifndef GPUBPF_MAPS_PROG_ARRAY_H
 #define GPUBPF_MAPS_PROG_ARRAY_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations on queues (queue.h), and functions that stacks share. */
+/* Implements the operations of the host on queues (queue.h), and functions that stack.c uses too. */
 #include "queue_kind.h"
 
 #include <errno.h>
 
-/* Checks a definition like queue_stack_map_alloc_check() of the kernel. */
+/* Checks a definition like queue_stack_map_alloc_check() of the Linux kernel. */
 int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
@@ -31,9 +31,7 @@ int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, v
 	return -EINVAL;
 }
 
-/*
- * Iterates from the oldest value to the newest. A value that is pushed or popped meanwhile may or may not be visited.
- */
+/* Iterates from the oldest value to the newest. It may skip a value that is pushed or popped meanwhile. */
 static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

@@ -2,32 +2,36 @@
 /*
  * QUEUE: at most max_entries values; the oldest is popped first.
  *
- *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
- *   ctl + 128            s64 values that no lane has claimed yet
- *   ctl + 256            s64 number of cells that are free and unclaimed, minus max_entries
- *   ctl + 384            u64 cells that were used at least once
- *   ctl + 512            the ring of values: u64 enqueue tickets; ctl + 640: u64 dequeue tickets
- *   ctl + 768            the ring of free cells: the same
+ *   ctl + 0              struct gpubpf_map_ctl; drops: values that were refused because the queue was full
+ *   ctl + 128            s64 number of values that no lane has claimed
+ *   ctl + 256            s64 number of cells that are free and that no lane has claimed, minus max_entries
+ *   ctl + 384            u64 number of cells that were ever used
+ *   ctl + 512            the ring of values: u64 enqueue tickets; at ctl + 640: u64 dequeue tickets
+ *   ctl + 768            the ring of free cells: the same, at ctl + 768 and ctl + 896
  *   ctl + 1024           u32 not 0: a lane has timed out
- *   data                 2 * max_entries u64 entries of the ring of values; then the other ring's; then the cells
+ *   data                 2 * max_entries u64 entries of the ring of values; as many entries of the ring of free
+ *                        cells; the cells
  *
- * A value lies in a cell, and a ring contains the cell's number + 1. One ring has the cells with values. The other ring
- * has the cells that were used before and are free. Ticket t belongs to entry t % n of a ring with n entries, in round
- * t / n + 1. An entry contains its round: round << 33 | unsafe << 32 | number.
+ * A cell contains a value, and a ring contains numbers of cells, which are index + 1. One ring has the cells with
+ * values. The other ring has the cells that were used before and are free. Ticket t belongs to entry t % n of a ring
+ * with n entries, in round t / n + 1. An entry consists of its round, a flag and a number: round << 33 | unsafe << 32 |
+ * number.
  *
- * To enqueue a number, a lane draws a ticket and exchanges the entry, if it is empty and of an earlier round; otherwise
- * it draws another ticket. To dequeue, a lane draws a ticket and empties the entry. If the number has not arrived after
- * some reads, the lane advances the entry to its round. That voids the ticket for the enqueuer too, and both draw other
- * tickets. An entry that still has a number of an earlier round becomes unsafe instead: an enqueuer skips it if its
- * ticket may be void. So no lane ever waits for another, and lanes of a warp cannot block each other. A killed or
- * stopped lane costs at most one cell. (The rings are Nikolaev's SCQ, DISC 2019.)
+ * To enqueue a number, a lane draws a ticket. If the ticket's entry is empty and of an earlier round, the lane
+ * exchanges the entry; otherwise it draws another ticket. To dequeue, a lane draws a ticket and empties its entry. If
+ * the number has not arrived after some reads, the lane advances the entry to its round. This voids the ticket for the
+ * enqueuer too, and both draw other tickets. If the entry still has a number of an earlier round, it becomes unsafe
+ * instead. An enqueuer skips an unsafe entry if its ticket may be void. So no lane ever waits for another, and lanes of
+ * a warp cannot block each other. A killed or stopped lane costs at most one cell. (The rings are the SCQ of Nikolaev,
+ * DISC 2019.)
  *
- * A lane draws a dequeue ticket only after it has claimed one of the existing numbers, by counters outside of the
- * rings. Therefore dequeue tickets never overtake enqueue tickets, and the counters tell whether the queue is empty or
- * full. Many lanes only ever add to one word, and a warp combines its adds. If little is left, a claim is a
- * compare-exchange instead, because a claim that takes too much and returns it would briefly hide values.
+ * Before a lane draws a dequeue ticket, it claims one of the existing numbers with a counter outside of the rings. So
+ * dequeue tickets never overtake enqueue tickets, and the counters show whether the queue is empty or full. Normally a
+ * claim is an add to a word, and a warp combines its adds. When only few numbers are left, a claim is a
+ * compare-exchange instead. An add that claims too many and returns them would hide values from other lanes for a short
+ * time.
  *
- * All tickets are in one order. A value that was pushed before a pop starts is found, and is popped once.
+ * All tickets are in one order. So a value that was pushed before a pop starts is found, and each value is popped once.
  */
 #ifndef GPUBPF_MAPS_QUEUE_H
 #define GPUBPF_MAPS_QUEUE_H
@@ -37,32 +41,32 @@
 #define GPUBPF_QUEUE_VALUES 128
 #define GPUBPF_QUEUE_FREE 256
 #define GPUBPF_QUEUE_FRESH 384
-#define GPUBPF_QUEUE_RING 512        /* the ring of values */
+#define GPUBPF_QUEUE_RING 512        /* offset of the counters of the ring of values */
 #define GPUBPF_QUEUE_FREE_RING 768
 #define GPUBPF_QUEUE_STUCK 1024
-#define GPUBPF_QUEUE_END 1152        /* number of bytes from ctl to the entries */
-#define GPUBPF_QUEUE_OUT 128         /* offset of the dequeue tickets from a ring's enqueue tickets */
-#define GPUBPF_QUEUE_ENTRIES 2       /* entries of a ring per value */
+#define GPUBPF_QUEUE_END 1152        /* size of ctl in bytes */
+#define GPUBPF_QUEUE_OUT 128         /* offset of a ring's dequeue tickets from its enqueue tickets */
+#define GPUBPF_QUEUE_ENTRIES 2       /* number of ring entries per value */
 
 #define GPUBPF_QUEUE_UNSAFE (1ul << 32)
 
-#define GPUBPF_QUEUE_FAST_CLAIM_MIN 1024     /* while a counter has at least this value, a lane claims by an add
-					      * without a compare-exchange */
+#define GPUBPF_QUEUE_FAST_CLAIM_MIN 1024     /* minimum of a counter for claims with an add, not a compare-exchange */
 
 /*
- * MAX_LOOKS: reads of a ticket's entry until the lane voids the ticket. MAX_IDLE_TURNS: turns in which a lane can claim
- * nothing until it reports empty or full, although other lanes are in the middle of an operation.
+ * MAX_LOOKS: number of times that a lane reads the entry of a ticket before it voids the ticket. MAX_IDLE_TURNS: number
+ * of iterations without a successful claim after which an operation reports an empty or full queue. Other lanes may be
+ * in the middle of an operation then.
  */
 #define GPUBPF_QUEUE_MAX_LOOKS 32
 #define GPUBPF_QUEUE_MAX_IDLE_TURNS 64
 
-/* a dequeue ticket, and how often the lane has read its entry; looks 0: no ticket */
+/* A dequeue ticket, and the number of times that the lane has read its entry. looks 0: the lane has no ticket. */
 struct gpubpf_queue_visit {
 	u64 ticket;
 	u32 looks;
 };
 
-/* Return the address of the entries of a ring: that of values, or that of free cells. */
+/* Return the address of the entries of the ring of values or of the ring of free cells. */
 GPUBPF_FN u64 gpubpf_queue_entries(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 ring)
 {
 	return env->arena + data + (ring == GPUBPF_QUEUE_RING ? 0 : 8ul * GPUBPF_QUEUE_ENTRIES * max_entries);
@@ -78,15 +82,19 @@ GPUBPF_FN u64 gpubpf_queue_entry(u64 round, u32 number)
 	return round << 33 | number;
 }
 
-/* Compare the entry's round with `round`: positive if it is later, negative if earlier, 0 if equal. */
+/*
+ * Compare the round of an entry with `round`. Returns a positive number if the entry's round is later, a negative one
+ * if it is earlier, and 0 if they are equal.
+ */
 GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 {
 	return (s64)((entry >> 33 << 33) - (round << 33));
 }
 
 /*
- * May the lane continue to loop after this many turns? `holds`: it has a ticket or a cell. It then waits longer,
- * because to give up would lose a cell, and the reads of a ticket are bounded.
+ * Returns true if the lane may continue its loop after this many iterations. `holds`: the lane has a ticket or a cell.
+ * Such a lane may continue longer, because giving up would lose the cell. It needs few iterations, because the reads of
+ * a ticket are bounded.
  */
 GPUBPF_FN u32 gpubpf_queue_may_continue(u64 map, u32 turns, u32 holds)
 {
@@ -103,8 +111,9 @@ GPUBPF_FN s64 gpubpf_queue_time_out(u64 map)
 }
 
 /*
- * Ends an operation, and returns true. The result is read from memory, so that no compiler can know it and move the
- * operation out of the loop. Lanes in lock-step would execute it last there (as in hash.h).
+ * Ends an operation, and returns true. The result is read from memory, so that no compiler knows it and moves the
+ * operation behind the loop. There, lanes in lock-step would execute it only when all have left the loop (as for
+ * gpubpf_hash_unlock()).
  */
 GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 {
@@ -113,7 +122,7 @@ GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* Return a ticket to each active lane that works on this queue, by one add. */
+/* Draw one ticket for each active lane that uses this queue, with a single add. Returns this lane's ticket. */
 GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -128,7 +137,10 @@ GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 #endif
 }
 
-/* Claim up to n of the number `base` plus the counter at `at`. Returns the number claimed. */
+/*
+ * Claim up to n units of a resource. The number of available units is `base` plus the counter at `at`. Returns the
+ * number of claimed units.
+ */
 GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 {
 	u64 count = gpubpf_load_u64(at);
@@ -148,7 +160,7 @@ GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 	return gpubpf_cas_relaxed_u64(at, count, count - got) == count ? got : 0;
 }
 
-/* Claim one for each active lane that works on this queue. Returns whether this lane got one. */
+/* Claim one unit for each active lane that uses this queue. Returns true if this lane got a unit. */
 GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -164,8 +176,8 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 }
 
 /*
- * Is the queue really empty or full after a failed claim, rather than in the middle of other operations? The answer is
- * also yes after MAX_IDLE_TURNS.
+ * After a failed claim: returns true if the queue is really empty or full, or after MAX_IDLE_TURNS iterations. Returns
+ * false if other lanes are in the middle of operations.
  */
 GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turns)
 {
@@ -175,8 +187,8 @@ GPUBPF_FN u32 gpubpf_queue_is_exhausted(u64 map, u64 at, u64 base, u32 idle_turn
 }
 
 /*
- * May an enqueuer with this ticket put its number into the entry? Not if the dequeuer with the same ticket may already
- * have read the entry.
+ * Returns true if an enqueuer with this ticket may store its number in the entry. It may not if the dequeuer with the
+ * same ticket may already have read the entry.
  */
 GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
 {
@@ -185,8 +197,8 @@ GPUBPF_FN u32 gpubpf_queue_accepts(u64 ring, u64 entry, u64 ticket, u64 round)
 }
 
 /*
- * Enqueue a number into a ring. Returns 0 if the ticket's entry could not take it. The function first tries an exchange
- * with the state in which the previous round leaves most entries.
+ * Enqueue a number in a ring, with a new ticket. Returns 0 if the ticket's entry did not accept it. The function first
+ * tries an exchange that expects an empty entry of the previous round, the most frequent state.
  */
 GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
 {
@@ -203,8 +215,8 @@ GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map
 }
 
 /*
- * Read the entry of a dequeue ticket. Returns its number, or 0. The exchange is made even if it changes nothing, so
- * that an enqueuer that later finds the entry empty sees that this ticket was drawn.
+ * Read the entry of a dequeue ticket. Returns its number, or 0. The exchange is done even if it does not change the
+ * entry. So an enqueuer that later finds the entry empty sees that this ticket was drawn.
  */
 GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map_flags,
 				 GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
@@ -232,7 +244,10 @@ GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map
 	return 0;
 }
 
-/* Return a cell to a lane that has claimed one: a cell that was never used, or a free one. */
+/*
+ * Returns the number of a cell for a lane that has claimed a free cell. The cell was never used, or is from the ring of
+ * free cells. Returns 0 if no cell is available yet.
+ */
 GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_flags,
 				GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
@@ -247,8 +262,8 @@ GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_f
 }
 
 /*
- * Push a value. flags: BPF_ANY, or BPF_EXIST: a full queue replaces its oldest value. Returns 0, -E2BIG, -EINVAL or
- * -EBUSY.
+ * Push a value. flags is BPF_ANY, or BPF_EXIST, with which a full queue replaces its oldest value. Returns 0, -E2BIG,
+ * -EINVAL or -EBUSY.
  */
 GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
@@ -293,7 +308,7 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	return ret;
 }
 
-/* Pop the oldest value. Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
+/* Pop the oldest value. Returns 0, -ENOENT or -EBUSY. On an error the value is zeroed, as in the Linux kernel. */
 GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, values = gpubpf_queue_entries(env, GPUBPF_MAP_PASS, GPUBPF_QUEUE_RING);
@@ -329,7 +344,8 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 }
 
 /*
- * Return 1 + the ticket of the first value for which no dequeue ticket was drawn, and its entry. 0: no value was found.
+ * Find the first value for which no dequeue ticket was drawn. Returns 1 + its ticket, and its entry in *entry, or 0 if
+ * there is no value.
  */
 GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_PRIVATE u64 *entry)
 {
@@ -345,8 +361,8 @@ GPUBPF_FN u64 gpubpf_queue_front(u64 ring, u64 entries, u32 max_entries, GPUBPF_
 }
 
 /*
- * Read the value that the next pop returns. It was the next one during the copy of its cell, because it still is after
- * the copy.
+ * Read the value that the next pop would return. The function copies the value and then checks that it still is the
+ * next one.
  */
 GPUBPF_FN s64 gpubpf_queue_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {

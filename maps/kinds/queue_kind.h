@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host functions that queues (queue.c) and stacks (stack.c) share. */
+/* Functions of the host that queues (queue.c) and stacks (stack.c) share. */
 #ifndef GPUBPF_MAPS_QUEUE_KIND_H
 #define GPUBPF_MAPS_QUEUE_KIND_H
 
@@ -10,7 +10,7 @@ int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault);
 int gpubpf_queue_erase(const struct gpubpf_map_view *view, const void *key);
 int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 
-/* defines the operations of bpf(2), by those of programs, and the kind's table */
+/* Defines the operations of bpf(2) with the operations of programs, and the kind's struct gpubpf_map_impl. */
 #define GPUBPF_QUEUE_KIND(kind) \
 	HOST_OP(kind, push, HOST_PTR(arg[0]), arg[1]) \
 	HOST_OP(kind, pop, HOST_PTR(arg[0])) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The records of a ring (maps/kinds/ring.h), for the reader and for the agent, which both take records out on the host. The
- * agent must know which records have arrived. Headers are not trusted: no function here reads beyond the end that its
- * caller passes.
+ * Functions on the records of a ring (maps/kinds/ring.h), for the reader and for the agent. Both take records out of
+ * rings on the host, and both must know which records have arrived. Headers are not trusted: no function reads beyond
+ * the end that its caller passes.
  */
 #ifndef GPUBPF_MAPS_RECORD_H
 #define GPUBPF_MAPS_RECORD_H
@@ -11,7 +11,7 @@
 
 #include "ring.h"
 
-/* bytes of a segment and of the room that follows it */
+/* Return the size in bytes of a segment, and of the space that follows each segment. */
 static inline u64 gpubpf_ring_segment_bytes(const struct gpubpf_map_layout *l)
 {
 	return l->stride / GPUBPF_RING_SEGMENTS;
@@ -32,7 +32,7 @@ static inline u64 gpubpf_record_words(u64 header)
 	return (GPUBPF_RING_EACH(header) + 7) / 8;
 }
 
-/* bytes of a record or batch, including the header */
+/* Return the size in bytes of a record or a batch, with its header. */
 static inline u64 gpubpf_record_bytes(u64 header)
 {
 	u64 lanes = GPUBPF_RING_LANES(header), words = gpubpf_record_words(header);
@@ -48,8 +48,8 @@ static inline bool gpubpf_record_is_at(u64 header, u64 position)
 }
 
 /*
- * Does the record with this header, at `offset` in its segment, lie in the segment and its room, and end at or before
- * `end`?
+ * Returns true if a record with this header fits into the space after a segment, and ends at or before `end`. It begins
+ * at `offset` of its segment.
  */
 static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 {
@@ -58,9 +58,9 @@ static inline bool gpubpf_record_fits(u64 header, u64 offset, u64 room, u64 end)
 	return gpubpf_record_bytes(header) <= room && offset + gpubpf_record_bytes(header) <= end;
 }
 
-#define GPUBPF_RECORD_AHEAD 4096 /* prefetch distance in bytes; prefetching doubles the speed of checking records */
+#define GPUBPF_RECORD_AHEAD 4096 /* prefetch distance in bytes; with prefetches, checking records is twice as fast */
 
-/* Have all `n` words of a batch arrived? The first word is its header. */
+/* Returns true if all n words of a batch have arrived. The first word is its header. */
 static inline bool gpubpf_batch_arrived(const u64 *words, u64 n)
 {
 	u64 all[4] = { 1, 1, 1, 1 }, i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's operations on rings (ring.h): their size and their reader. The reader does not trust the arena. It checks
- * positions and sizes against the layout before it uses them. It copies a record out before it parses it, so that the
- * application cannot change it meanwhile.
+ * Implements the operations of the host on rings (ring.h): their layout and their reader. The reader does not trust the
+ * arena. It checks positions and sizes against the layout before it uses them. It copies a record before it parses it,
+ * so that the application cannot change the record meanwhile.
  */
 #include "maps/impl.h"
 
@@ -14,17 +14,19 @@
 #include "maps/host/host.h"
 #include "record.h"
 
-#define RECORDS_AHEAD 32 /* prefetch distance while counting, in records */
-#define MAX_COUNT_BYTES (256 << 10) /* maximum bytes of records that are counted before the reader publishes its
-				     * position */
+#define RECORDS_AHEAD 32 /* prefetch distance in records, when records are only counted */
+#define MAX_COUNT_BYTES (256 << 10) /* bytes that the reader counts before it publishes its position */
 
-#define MIN_COPY_BYTES (64ull << 10)     /* minimum bytes of each copy of a ring */
+#define MIN_COPY_BYTES (64ull << 10)     /* minimum size of each copy of a ring, in bytes */
 #define GPU_RING_COPY (1ull << 20)
 #define MIN_RING_BYTES 128ull
-#define MAX_RECORD_BYTES (64ull << 10)    /* maximum bytes of a record of a ring of bytes, with its header */
+#define MAX_RECORD_BYTES (64ull << 10)    /* limit of a record in a ring of bytes, in bytes with the header */
 #define PERF_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
 
-/* Checks a definition of a ring of bytes, of records with room for value_size bytes, or of perf events. */
+/*
+ * Checks the definition of a ring. There are three kinds: a ring of bytes, a ring of records of value_size bytes, and a
+ * perf event array.
+ */
 static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
@@ -42,8 +44,11 @@ static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	map->key_size = map->btf_key = 0;
 	if (!room)
 		map->value_size = 0;
-	if (!bytes && !room) { /* keys and values of a perf event array are descriptors in the kernel, so their sizes
-			        * have no meaning here */
+	/*
+	 * in the Linux kernel, keys and values of a perf event array are CPUs and file descriptors; their sizes have no
+	 * meaning here
+	 */
+	if (!bytes && !room) {
 		map->max_entries = map->max_entries ? map->max_entries : 1;
 		map->btf_value = 0;
 	}
@@ -59,7 +64,7 @@ static uint64_t pow2_at_least(uint64_t n)
 	return p;
 }
 
-/* Return the bytes of one copy. flags: the type's flags. */
+/* Return the size of one copy in bytes. `flags` are the flags of the map type. */
 static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, const struct gpubpf_map_scale *scale)
 {
 	uint64_t bytes = l->max_entries;
@@ -76,13 +81,12 @@ static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, co
 	return pow2_at_least(bytes < MIN_RING_BYTES ? MIN_RING_BYTES : bytes);
 }
 
-/* Return the bytes of the room after a segment for its last record, which limit the size of a record. */
+/* Return the size in bytes of the space after each segment. This space limits the size of a record. */
 static uint64_t record_room(const struct gpubpf_map_layout *l)
 {
 	uint64_t words = GPUBPF_ROUND8(l->value_size) / 8;
 
-	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* the room also suffices for a batch of 32
-								     * records */
+	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* at least the size of a batch of 32 records */
 		return gpubpf_align(gpubpf_ring_batch_head(words, 1) + 32 * 8 * words, GPUBPF_REPLICA_ALIGN);
 	if (l->value_size)
 		return gpubpf_align(8 * words + 8, GPUBPF_REPLICA_ALIGN);
@@ -95,8 +99,8 @@ static uint64_t ring_stride(const struct gpubpf_map_layout *l)
 }
 
 /*
- * Sets the size of each copy: that of the definition if the budget allows it; otherwise all copies together have that
- * size. The print ring, which has no map, is a ring of bytes.
+ * Sets the size of each copy. If the budget allows it, each copy has the size of the definition; otherwise all copies
+ * together have this size. The print ring, which has no map, is a ring of bytes.
  */
 static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
@@ -133,11 +137,11 @@ struct reader {
 	struct gpubpf_env env;
 	gpubpf_record_fn fn;
 	void *arg;
-	uint64_t *record;                       /* room for a record or a batch */
-	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* one record of a batch */
-	uint64_t segment, room;                 /* bytes of a segment, and of the room that follows it */
-	bool last;  /* all writers have ended, so a record that has not arrived never will */
-	bool whole; /* the agent has checked that all records of the current copy have arrived */
+	uint64_t *record;                       /* buffer for a record or a batch */
+	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* buffer for one record of a batch */
+	uint64_t segment, room;                 /* bytes of a segment; bytes of the space after each segment */
+	bool last;  /* all writers have ended, so a record that has not arrived will never arrive */
+	bool whole; /* the agent has checked that all records in the current copy have arrived */
 	bool bad, stopped;
 	int64_t records;
 };
@@ -148,7 +152,7 @@ enum step {
 	STEP_NONSENSE,
 };
 
-/* a copy of the ring and a position in it; a record at the position ends at or before `end` */
+/* A position in a copy of the ring. A record at this position ends at or before offset `end` of its segment. */
 struct cursor {
 	uint32_t copy;
 	uint64_t position, end;
@@ -182,7 +186,7 @@ static bool header_fits(const struct reader *r, u64 header, const struct cursor 
 	return gpubpf_record_fits(header, GPUBPF_RING_OFFSET(p->position), r->room, p->end);
 }
 
-/* Find the next record after a gap: skip to the next word that is a valid header for its position. */
+/* Find the next record after a gap: advance to the next word that is a valid header for its position. */
 static void resync(struct reader *r, struct cursor *p)
 {
 	u64 header;
@@ -201,7 +205,7 @@ static void deliver(struct reader *r, uint32_t copy, const void *record, uint32_
 	r->stopped = r->fn && r->fn(r->arg, copy, record, size) != 0;
 }
 
-/* Return the number of lanes of a batch, from its words of bits; 0 if these are invalid. */
+/* Return the mask of the lanes of a batch, from its bit words. Returns 0 if the mask does not match the header. */
 static uint32_t lanes_of(u64 header, const uint32_t *bits)
 {
 	uint32_t lanes = GPUBPF_RING_LANES(header) < 32 ? bits[gpubpf_record_words(header)] : UINT32_MAX;
@@ -209,7 +213,7 @@ static uint32_t lanes_of(u64 header, const uint32_t *bits)
 	return (uint32_t)__builtin_popcount(lanes) == GPUBPF_RING_LANES(header) ? lanes : 0;
 }
 
-/* Has the whole batch arrived? Restores the lowest bits of its words of bits from the header. */
+/* Returns true if the whole batch has arrived. Restores the lowest bits of the bit words, which the header contains. */
 static bool complete_batch(struct reader *r, u64 header)
 {
 	uint64_t n = gpubpf_record_bytes(header) / 8, i;
@@ -223,8 +227,8 @@ static bool complete_batch(struct reader *r, u64 header)
 }
 
 /*
- * Pass the records of a batch that the reader has not taken yet to the callback. A reader that stops here continues
- * with the next record.
+ * Pass the records of a batch to the callback, except the records that the reader has already taken. If the callback
+ * stops the reader, the next read continues with the next record.
  */
 static enum step take_batch(struct reader *r, const struct cursor *p, u64 header)
 {
@@ -247,7 +251,7 @@ static enum step take_batch(struct reader *r, const struct cursor *p, u64 header
 	return rank < n ? STEP_END : STEP_NEXT;
 }
 
-/* Count the records of a batch that the reader has not taken yet; used without a callback. */
+/* Count the records of a batch, except the records that the reader has already taken. Used if there is no callback. */
 static enum step count_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
@@ -257,8 +261,8 @@ static enum step count_batch(struct reader *r, const struct cursor *p, u64 heade
 }
 
 /*
- * If there is a callback, copy the complete record out, so that no other process can change it. Returns whether the
- * record has arrived.
+ * If there is a callback, copy the record, so that no other process can change it. Returns true if the record has
+ * arrived.
  */
 static bool fetch(struct reader *r, u64 at, u64 header)
 {
@@ -300,8 +304,8 @@ static enum step step(struct reader *r, struct cursor *p)
 }
 
 /*
- * Step to the next segment if the position is at this one's end, and compute the end of the claimed bytes. False: no
- * bytes are claimed after the position.
+ * If the position is at the end of a segment, advance to the next segment. Sets p->end to the end of the claimed bytes.
+ * Returns false if no bytes are claimed after the position.
  */
 static bool enter_segment(const struct reader *r, struct cursor *p, uint64_t prod)
 {
@@ -313,7 +317,9 @@ static bool enter_segment(const struct reader *r, struct cursor *p, uint64_t pro
 	return p->position != gpubpf_ring_next_segment(prod) && GPUBPF_RING_OFFSET(p->position) < p->end;
 }
 
-/* Can the reader be at this position? It may have left a full segment before a lane opened the next one. */
+/*
+ * Returns true if the reader can be at this position. It may have left a full segment before a lane opens the next one.
+ */
 static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 {
 	uint64_t ahead = (GPUBPF_RING_SEGMENT(prod) - GPUBPF_RING_SEGMENT(position)) % GPUBPF_RING_WRAP;
@@ -324,7 +330,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 	       (ahead || position <= prod);
 }
 
-/* Let the writers reuse all bytes before the position. */
+/* Let writers reuse all bytes before the position. */
 static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 {
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
@@ -333,7 +339,7 @@ static void free_room(struct reader *r, u64 cons, const struct cursor *p)
 	gpubpf_store_release_u64(cons, over ? gpubpf_ring_next_segment(p->position) : p->position);
 }
 
-/* Increment the reader's counter, at which lanes that found all rings full try again. */
+/* Increment the counter of freed memory. Lanes that found all rings full try again when it changes. */
 static void signal_room(struct reader *r)
 {
 	u64 left = r->env.arena + GPUBPF_RING_FREED(r->layout->ctl, r->layout->copies);
@@ -342,8 +348,8 @@ static void signal_room(struct reader *r)
 }
 
 /*
- * Count complete batches up to the first record that is no batch or is invalid; used without a callback. The function
- * limits its progress, so that a killed reader loses little.
+ * Count complete batches, up to the first record that is invalid or outside of batches. Used if there is no callback.
+ * The number of bytes per call is limited, so that a reader that is killed loses few records.
  */
 static bool count_batches(struct reader *r, struct cursor *p)
 {

@@ -2,37 +2,41 @@
 /*
  * RINGBUF, PERF_EVENT_ARRAY, GPU_RINGBUF and the print ring: streams of records to the host.
  *
- *   copies               one ring each. A lane writes to the ring of its multiprocessor or, if it is full, to one of
- *                        the next GPUBPF_RING_TRIES - 1 rings. Each ring has the size of the map's definition (RINGBUF:
- *                        max_entries bytes, GPU_RINGBUF: max_entries records of value_size). If that is too much
- *                        memory, all copies together have this size.
- *   stride               bytes of a ring, a power of two: GPUBPF_RING_SEGMENTS segments, used in turn
- *   copy_stride          bytes from ring to ring. After each segment there is room for the record that begins before
- *                        its end, so no record is ever split. The room limits a record's size.
+ *   copies               Each copy is a ring. A lane writes to the ring of its multiprocessor. If this ring is full,
+ *                        the lane tries the next GPUBPF_RING_TRIES - 1 rings. Each ring has the size of the map's
+ *                        definition (RINGBUF: max_entries bytes, GPU_RINGBUF: max_entries records of value_size bytes).
+ *                        If this needs too much memory, all rings together have this size
+ *   stride               bytes of a ring, a power of two. A ring consists of GPUBPF_RING_SEGMENTS segments, which are
+ *                        used in turn
+ *   copy_stride          distance between rings in bytes. After each segment there is space for a record that begins
+ *                        before the segment's end, so that no record is split. This space limits the size of a record
  *   ctl                  see GPUBPF_RING_COPY, GPUBPF_RING_CONS and GPUBPF_RING_BATCH_TAKEN in layout.h
  *
- * A position is the number of a segment (it wraps) and an offset in the segment. A lane claims room with one add to the
- * producer's position. If the claimed range begins before the segment's end, the lane owns it; otherwise the segment is
- * full. Further adds to a full segment claim nothing. A lane that finds it full opens the next segment, unless the
- * reader is still in it. So claims of many warps need no round trips. (With compare-exchange, each would wait for the
- * one before: 0.8 us per warp on an H200.) A full ring drops records and counts them: no lane waits for the reader.
+ * A position consists of the number of a segment, which wraps, and an offset in the segment. A lane claims memory with
+ * one add to the producer's position. If the claimed range begins before the end of the segment, the lane owns it.
+ * Otherwise the segment is full, and the add has claimed nothing. A lane that finds a segment full opens the next
+ * segment, unless the reader is still in it. So the claims of several warps do not wait for each other. With
+ * compare-exchange, a claim would wait for the claim before it, which takes 0.8 us per warp on an H200. If a ring is
+ * full, records are dropped and counted: no lane waits for the reader.
  *
- * A record is an 8-byte header and its bytes, padded to 8. The header's low half has the size with BUSY and DISCARD, as
- * in the kernel's ring buffer. The high half is a tag made of the record's position. The reader accepts a record only
- * if it is not busy and has the tag of its position. So it never takes bytes of an earlier round for a record.
+ * A record consists of an 8-byte header and its bytes, padded to 8. The lower half of the header has the size and the
+ * flags BUSY and DISCARD, as in the ring buffer of the Linux kernel. The upper half is a tag, which depends on the
+ * record's position. The reader accepts a record only if it is not busy and has the tag of its position. So the reader
+ * never takes bytes of an earlier round for a record.
  *
- * On devices with warps, lanes that output records of equal size together share a header: a batch. Its header has the
- * flag BATCH, the number of records minus 1, their size minus 1, and GPUBPF_RING_LOW bits. Then come words of bits, and
- * then the records, word by word: the first word of all records, the second word of all records, and so on.
+ * On devices with warps, lanes that write records of the same size together share a header. Such a group of records is
+ * a batch. Its header has the flag BATCH, the number of records minus 1, the size of a record minus 1, and
+ * GPUBPF_RING_LOW bits. The bit words follow, and then the records. They are stored word by word: the first word of
+ * each record, then the second word of each record, and so on.
  *
- * The lowest bit of each word is 1. The words of bits have the original lowest bits, 32 bits for each word of a record.
- * Another word has the mask of lanes if some lanes are missing. The header has the lowest bits of the words of bits. So
- * a word whose lowest bit is 0 has not arrived, and a warp publishes its batch without waiting for its own stores.
- * Waiting would cost much: on an H200, vectorAdd with a 16-byte event per thread takes 2.7 to 3.6 times as long as
- * without probes, instead of 2.2 times.
+ * The lowest bit of each word in a batch is 1, so a word whose lowest bit is 0 has not arrived. The bit words contain
+ * the original lowest bits of the records: 32 bits for each word of a record. If some lanes are missing, one more bit
+ * word is the lane mask. The header contains the original lowest bits of the bit words. So a warp publishes a batch
+ * without waiting for its own stores. Waiting would be slow. On an H200, vectorAdd with a 16-byte event per thread
+ * would take 2.7 to 3.6 times as long as without probes, instead of 2.2 times.
  *
- * Free memory is zero: the agent clears it when it empties a device's ring (maps/host/mirror.c). If reader and device share
- * memory, as on CPU devices, there are no batches.
+ * Free memory is zero: the agent clears it when it empties a device's ring (maps/host/mirror.c). If the reader and the
+ * device share memory, as on CPU devices, there are no batches.
  */
 #ifndef GPUBPF_MAPS_RING_H
 #define GPUBPF_MAPS_RING_H
@@ -44,24 +48,25 @@
 #define GPUBPF_RING_BATCH 0x20000000ul
 #define GPUBPF_RING_SIZE 0x1ffffffful
 #define GPUBPF_RING_FULL 0xfffffffffffffffful
-#define GPUBPF_RING_TRIES 9          /* number of rings that a lane tries before it drops a record */
-#define GPUBPF_RING_OPENS 64         /* number of full segments that a lane finds in one ring before it tries another
-				      * ring */
+#define GPUBPF_RING_TRIES 9          /* number of rings in which a lane tries to write a record before it drops it */
+#define GPUBPF_RING_OPENS 64         /* number of full segments of a ring after which a lane tries another ring */
 
-/* fields of a batch's header: the number of lanes, each of which has a record */
+/* Fields of the header of a batch: the number of lanes, which is the number of records, and the size of a record. */
 #define GPUBPF_RING_LANES(header) (((header) >> 24 & 31) + 1)
 #define GPUBPF_RING_EACH(header) (((header) >> 16 & 255) + 1) /* bytes of a record */
-#define GPUBPF_RING_LOW 16           /* number of low bits of the words of bits that the header contains */
-#define GPUBPF_RING_EACH_MAX 240ul   /* maximum bytes of a record in a batch: 30 words of bits and the mask are 16
-				      * words of 64 bits */
+#define GPUBPF_RING_LOW 16           /* number of bit words whose lowest bits the header contains */
+#define GPUBPF_RING_EACH_MAX 240ul   /* bytes; limit of a record in a batch, so that 16 words hold all bit words */
 
-/* flags of bpf_ringbuf_query(), uapi/linux/bpf.h */
+/* Flags of bpf_ringbuf_query(), from uapi/linux/bpf.h. */
 #define GPUBPF_RB_AVAIL_DATA 0
 #define GPUBPF_RB_RING_SIZE 1
 #define GPUBPF_RB_CONS_POS 2
 #define GPUBPF_RB_PROD_POS 3
 
-/* Return the part of a header that identifies the position. Never 0, so that zeroed memory contains no record. */
+/*
+ * Return the tag: the part of a header that depends on the record's position. It is never 0, so zeroed memory contains
+ * no record.
+ */
 GPUBPF_FN u64 gpubpf_ring_tag(u64 position)
 {
 	return ((position + 8) * 0x9e3779b97f4a7c15ul | 1ul << 32) & 0xffffffff00000000ul;
@@ -74,19 +79,19 @@ GPUBPF_FN u64 gpubpf_ring_header_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 p
 	       GPUBPF_RING_OFFSET(position);
 }
 
-/* Is the position after the end of its segment, so that claims fail? */
+/* Returns true if the position is after the end of its segment, so that a claim there has failed. */
 GPUBPF_FN u32 gpubpf_ring_is_over(u64 position, u64 stride)
 {
 	return GPUBPF_RING_OFFSET(position) >= stride / GPUBPF_RING_SEGMENTS;
 }
 
-/* Has the reader left the segment that follows that of `position`? */
+/* Returns true if the reader has left the segment that the next segment will overwrite. */
 GPUBPF_FN u32 gpubpf_ring_next_free(u64 position, u64 cons)
 {
 	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP < GPUBPF_RING_SEGMENTS;
 }
 
-/* Open the segment that follows the full one of position `seen`. If many lanes try, one succeeds, for all of them. */
+/* Open the segment after the full segment of position `seen`. If several lanes try, one of them opens it for all. */
 GPUBPF_FN void gpubpf_ring_open(u64 prod, u64 seen)
 {
 	u64 next = ((GPUBPF_RING_SEGMENT(seen) + 1) % GPUBPF_RING_WRAP) << GPUBPF_RING_SHIFT, found;
@@ -100,7 +105,7 @@ GPUBPF_FN void gpubpf_ring_open(u64 prod, u64 seen)
 	}
 }
 
-/* Claim `bytes` of a ring that may be full. Returns their position, or GPUBPF_RING_FULL. */
+/* Claim `bytes` bytes of one ring. Returns their position, or GPUBPF_RING_FULL. */
 GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 bytes)
 {
 	u64 prod = env->arena + GPUBPF_RING_COPY(ctl, copy), position;
@@ -112,7 +117,7 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 			if (!gpubpf_ring_next_free(position,
 						   gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy))))
 				break;
-			gpubpf_fence(); /* orders the stores into the segment after the reader's loads from it */
+			gpubpf_fence(); /* orders later stores to the segment after the reader's loads from it */
 			gpubpf_ring_open(prod, position);
 		}
 		position = gpubpf_fetch_add_relaxed_u64(prod, bytes);
@@ -123,8 +128,8 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 }
 
 /*
- * Claim elsewhere after the ring of the lane's multiprocessor was full at `position`: open its next segment, or use
- * another ring. Once all rings were full, lanes do not try again until the reader has freed room.
+ * Claim bytes after the claim at `position` failed, because the segment was full: open the next segment of this ring,
+ * or use another ring. If all tried rings are full, lanes do not try again until the reader has freed memory.
  */
 GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u32 *where, u64 bytes, u64 position)
 {
@@ -132,7 +137,10 @@ GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE
 	u64 left = gpubpf_load_u64(env->arena + GPUBPF_RING_FREED(ctl, copies)) + 1;
 	u32 copy = *where, tries;
 
-	/* repeated adds to a full segment must not overflow into the number of the segment; that would take minutes */
+	/*
+	 * Minutes of repeated adds to a full segment would overflow into the segment's number. So lower the position
+	 * before that.
+	 */
 	if (GPUBPF_RING_OFFSET(position) >> (GPUBPF_RING_SHIFT - 2))
 		gpubpf_cas_relaxed_u64(prod, position + bytes, position - (1ul << (GPUBPF_RING_SHIFT - 2)));
 	if (gpubpf_load_u64(prod + 16) == left)
@@ -148,8 +156,8 @@ GPUBPF_FN u64 gpubpf_ring_claim_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE
 }
 
 /*
- * Claim `bytes` in one of the copies. Returns the address for the header, and its position; 0 if the tried rings are
- * full.
+ * Claim `bytes` bytes in one of the rings. Returns the address of the header and stores its position. Returns 0 if all
+ * tried rings are full.
  */
 GPUBPF_FN u64 gpubpf_ring_claim(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 bytes, GPUBPF_PRIVATE u64 *position)
 {
@@ -167,8 +175,8 @@ GPUBPF_FN u64 gpubpf_ring_drops_at(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 }
 
 /*
- * Claim a record of `size` bytes. Returns the address of its header, and its position; on failure counts a drop and
- * returns 0.
+ * Claim memory for a record of `size` bytes. Returns the address of its header and stores its position. On failure,
+ * counts a drop and returns 0.
  */
 GPUBPF_FN u64 gpubpf_ring_record(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 size, GPUBPF_PRIVATE u64 *position)
 {
@@ -196,7 +204,7 @@ GPUBPF_FN s64 gpubpf_ring_single(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	return 0;
 }
 
-/* Return the bytes of a batch's header and its words of bits; `words`: words per record. */
+/* Return the size in bytes of a batch's header and bit words, for records of `words` words. */
 GPUBPF_FN u32 gpubpf_ring_batch_head(u32 words, u32 lanes)
 {
 	return 8 + 8 * ((words + (lanes < 32) + 1) / 2);
@@ -204,8 +212,8 @@ GPUBPF_FN u32 gpubpf_ring_batch_head(u32 words, u32 lanes)
 
 #ifdef GPUBPF_HAS_WARP
 /*
- * Called by the first lane: write the header, and the words of bits, which have the original lowest bits of the
- * records' words.
+ * Write the header and the bit words of a batch. Only the first lane calls this function. The bit words contain the
+ * original lowest bits of the records' words.
  */
 GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PRIVATE const u32 *bits, u32 words, u32 size)
 {
@@ -224,8 +232,8 @@ GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PR
 }
 
 /*
- * Claim room for a batch after the ring of the warp's multiprocessor was full. All lanes get the same ring and
- * position. If the result is GPUBPF_RING_FULL, the drops are counted.
+ * Claim memory for a batch after the claim at `position` failed. All lanes get the same ring and position. If the
+ * result is GPUBPF_RING_FULL, the drops are already counted.
  */
 GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, u64 bytes, u64 position,
 				     GPUBPF_PRIVATE u32 *copy)
@@ -241,8 +249,8 @@ GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32
 }
 
 /*
- * Output one record per lane as a batch. Work that does not need the position is between the add and the use of its
- * result, to overlap its latency.
+ * Write a batch with one record per lane. Between the add and the first use of its result is code that does not need
+ * the position, to hide the latency of the add.
  */
 GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, GPUBPF_PRIVATE const u8 *data_,
 				   u32 size)
@@ -269,7 +277,8 @@ GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 r
 }
 
 /*
- * Output a batch, with separate code for full warps: with an unknown mask, ptxas checks convergence at each operation.
+ * Write a batch with one record per active lane. Full warps have separate code, because ptxas checks convergence at
+ * each operation if the lane mask is not a constant.
  */
 GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u32 size)
 {
@@ -285,7 +294,7 @@ GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 GPUBPF_FN s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u64 size)
 {
 #ifdef GPUBPF_HAS_WARP
-	/* the same in all lanes: do 32 records and their header fit into the room after a segment? */
+	/* The condition is equal in all lanes: 32 records and their header fit into the space after a segment. */
 	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX &&
 	    (value_size == 0 || size <= value_size) &&
 	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <= GPUBPF_RING_ROOM(stride, copy_stride))
@@ -314,7 +323,7 @@ GPUBPF_FN void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags)
 	gpubpf_store_release_u64(record - 8, (gpubpf_load_u64(record - 8) & ~GPUBPF_RING_BUSY) | GPUBPF_RING_DISCARD);
 }
 
-/* Convert a position to the number of bytes in all segments before it. */
+/* Return the number of bytes before a position, in all segments. */
 GPUBPF_FN u64 gpubpf_ring_bytes(u64 position, u64 stride)
 {
 	u64 offset = GPUBPF_RING_OFFSET(position), segment = stride / GPUBPF_RING_SEGMENTS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations on stacks (stack.h). */
+/* Implements the operations of the host on stacks (stack.h). */
 #include "queue_kind.h"
 
 #include <errno.h>
@@ -11,9 +11,7 @@ static void stack_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	l->size = l->data - l->ctl + l->max_entries * l->stride;
 }
 
-/*
- * Iterates from the oldest value to the newest. A value that is pushed or popped meanwhile may or may not be visited.
- */
+/* Iterates from the oldest value to the newest. It may skip a value that is pushed or popped meanwhile. */
 static int stack_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;

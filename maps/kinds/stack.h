@@ -2,29 +2,30 @@
 /*
  * STACK: at most max_entries values; the newest is popped first.
  *
- *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
- *   ctl + 128            u64: changes << 33 | moving << 32 | number of values
- *   ctl + 136            u32 cell of the oldest value
+ *   ctl + 0              struct gpubpf_map_ctl; drops: values that were refused because the stack was full
+ *   ctl + 128            u64 word: number of changes << 33 | moving << 32 | number of values
+ *   ctl + 136            u32 number of the cell with the oldest value
  *   ctl + 140            u32 not 0: a lane has timed out
- *   data + i * stride    cell i: u32 state, u32 0, value. Values lie in consecutive cells, modulo the number of cells.
+ *   data + i * stride    cell i: u32 state, u32 0, value. The values are in consecutive cells, modulo the number of
+ *                        cells
  *
- * A lane claims a cell with one compare-exchange of the first word. A push claims the cell after the newest value, a
- * pop the newest. If a new value replaces the oldest one, the word has the flag `moving` until the oldest cell's number
- * is updated.
+ * A lane claims a cell with one compare-exchange of the word at ctl + 128. A push claims the cell after the newest
+ * value, and a pop claims the cell of the newest value. If a new value replaces the oldest one, the word has the flag
+ * `moving` until the number of the oldest cell is updated.
  *
- * On NVIDIA, the active lanes of a warp that use one stack claim their cells with one compare-exchange, in lane order.
- * The claim covers the first lanes whose cells are ready, and the other lanes try again.
+ * On NVIDIA, the active lanes of a warp that use the same stack claim their cells with one compare-exchange, in the
+ * order of the lanes. The claim is for the first lanes whose cells are ready; the other lanes try again.
  *
- * Every claim counts as a change, so a successful claim means that nothing changed since the lane read the word. Then
- * only the claimer writes or reads the cell. A cell's state is even when it is free and odd when it has a value, and
- * each change increments it. A pop never claims a cell whose value is still being written, nor a push a cell whose
- * value is still being read.
+ * Every claim counts as a change. So if a claim succeeds, nothing has changed since the lane read the word, and then
+ * only this lane writes or reads the cell. The state of a cell is even if it is free and odd if it has a value; each
+ * change increments it. A pop never claims a cell whose value is still being written, and a push never claims a cell
+ * whose value is still being read.
  *
- * A lane only waits for one turn of another lane's loop, which does not wait itself, so lanes of a warp cannot block
- * each other. A lane that times out has claimed nothing. It returns -EBUSY and counts in lock_timeouts. Later lanes
- * wait only briefly until a claim succeeds again.
+ * A lane only waits for one iteration of another lane's loop. This iteration does not wait itself, so lanes of a warp
+ * cannot block each other. A lane that times out has claimed nothing. It returns -EBUSY and counts in lock_timeouts.
+ * Later lanes wait only briefly until a claim succeeds again.
  *
- * All claims are in one order. A value that was pushed before a pop starts is found, and is popped once.
+ * All claims are in one order. So a value that was pushed before a pop starts is found, and each value is popped once.
  */
 #ifndef GPUBPF_MAPS_STACK_H
 #define GPUBPF_MAPS_STACK_H
@@ -34,7 +35,7 @@
 #define GPUBPF_STACK_WORD 128
 #define GPUBPF_STACK_OLDEST 136
 #define GPUBPF_STACK_STUCK 140
-#define GPUBPF_STACK_END 256         /* number of bytes of ctl */
+#define GPUBPF_STACK_END 256         /* size of ctl in bytes */
 #define GPUBPF_STACK_VALUE 8         /* offset of the value in a cell */
 
 #define GPUBPF_STACK_MOVING (1ul << 32)
@@ -59,15 +60,15 @@ GPUBPF_FN s64 gpubpf_stack_time_out(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
-/* Are no values moving, so that the word and the number of the oldest cell, as read, are both valid? */
+/* Returns true if the flag `moving` is not set, so that the word and the number of the oldest cell are both valid. */
 GPUBPF_FN u32 gpubpf_stack_is_still(u64 word, u32 oldest, u32 max_entries)
 {
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word <= max_entries && oldest < max_entries;
 }
 
 /*
- * what one lane read for all: the active lanes that use this stack, the word, and the number of the oldest cell; and
- * this lane's rank among them
+ * A state of the stack that one lane has read for all lanes: the word and the number of the oldest cell. `lanes` is the
+ * mask of the active lanes that use this stack. `rank` is this lane's rank among them.
  */
 struct gpubpf_stack_look {
 	u64 word;
@@ -84,7 +85,7 @@ GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct g
 		word = gpubpf_load_acquire_u64(map + GPUBPF_STACK_WORD);
 		oldest = gpubpf_load_u32(map + GPUBPF_STACK_OLDEST);
 	}
-	gpubpf_warp_sync(lanes); /* the other lanes' later reads come after the first lane's read of the word */
+	gpubpf_warp_sync(lanes); /* orders later reads of all lanes after the first lane's read of the word */
 	l->word = gpubpf_warp_from(lanes, word, first);
 	l->oldest = (u32)gpubpf_warp_from(lanes, oldest, first);
 	l->lanes = lanes;
@@ -97,13 +98,13 @@ GPUBPF_FN void gpubpf_stack_look(u64 map, u32 map_flags, GPUBPF_PRIVATE struct g
 #endif
 }
 
-/* Return the number of lanes that can claim: those that precede the first lane that is not ready. */
+/* Return the number of lanes that can claim a cell: those before the first lane that is not ready. */
 GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 ready)
 {
 #ifdef GPUBPF_HAS_WARP
 	u32 others = l->lanes & ~gpubpf_warp_ballot(l->lanes, ready);
 
-	gpubpf_warp_sync(l->lanes); /* each lane's read of its cell comes before the first lane's claim */
+	gpubpf_warp_sync(l->lanes); /* orders the reads of all cells before the first lane's claim */
 	return gpubpf_warp_count(others ? l->lanes & ((others & (0 - others)) - 1) : l->lanes);
 #else
 	return ready;
@@ -111,8 +112,9 @@ GPUBPF_FN u32 gpubpf_stack_ready(GPUBPF_PRIVATE const struct gpubpf_stack_look *
 }
 
 /*
- * Replace the word, if unchanged, by one with `count` values; with `moves`, also advance the number of the oldest cell.
- * `cell`, if not 0, becomes the newest cell: its state changes, so that no lane pops its old value.
+ * If the word is unchanged, replace it by a word with `count` values. Returns 1 on success. If `moves` is set, also
+ * increment the number of the oldest cell. If `cell` is not 0, it becomes the newest cell, and its state changes so
+ * that no lane pops its old value.
  */
 GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell, u32 state)
 {
@@ -131,7 +133,10 @@ GPUBPF_FN u32 gpubpf_stack_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 	return 1;
 }
 
-/* Claim once for all lanes of the look; the stack then has `count` values. */
+/*
+ * Claim cells for all lanes of the look with one exchange, after which the stack has `count` values. Returns 1 on
+ * success.
+ */
 GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct gpubpf_stack_look *l, u32 count)
 {
 #ifdef GPUBPF_HAS_WARP
@@ -146,9 +151,9 @@ GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct g
 }
 
 /*
- * Completes an operation on a claimed cell by a change of its state, and returns true. The result is read from memory,
- * so that no compiler can know it and move the operation out of the loop. Lanes in lock-step would execute it last
- * there (as in hash.h).
+ * Completes an operation on a claimed cell by changing its state, and returns true. The result is read from memory, so
+ * that no compiler knows it and moves the operation behind the loop. There, lanes in lock-step would execute it only
+ * when all have left the loop (as for gpubpf_hash_unlock()).
  */
 GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)
 {
@@ -171,8 +176,8 @@ GPUBPF_FN u32 gpubpf_stack_replace(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE c
 }
 
 /*
- * Push a value. flags: BPF_ANY, or BPF_EXIST: a full stack replaces its oldest value. Returns 0, -E2BIG, -EINVAL or
- * -EBUSY.
+ * Push a value. flags is BPF_ANY, or BPF_EXIST, with which a full stack replaces its oldest value. Returns 0, -E2BIG,
+ * -EINVAL or -EBUSY.
  */
 GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
@@ -210,8 +215,8 @@ GPUBPF_FN s64 gpubpf_stack_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 }
 
 /*
- * Return the address of the newest value's cell if it can be read, with *word, *oldest and *state as read. Returns 0 if
- * the stack is empty (the count in *word is 0), or if the cell is being changed.
+ * Return the address of the cell of the newest value, and store *word, *oldest and *state as they were read. Returns 0
+ * if the stack is empty (the count in *word is 0) or the cell is being changed.
  */
 GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 *word, GPUBPF_PRIVATE u32 *oldest,
 				GPUBPF_PRIVATE u32 *state)
@@ -229,13 +234,13 @@ GPUBPF_FN u64 gpubpf_stack_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 
 	return *state & 1 ? cell : 0;
 }
 
-/* Is the stack empty, with no change in progress? */
+/* Returns true if the stack is empty and no change is in progress. */
 GPUBPF_FN u32 gpubpf_stack_is_empty(u64 word)
 {
 	return !(word & GPUBPF_STACK_MOVING) && (u32)word == 0;
 }
 
-/* Pop the newest value. Returns 0, -ENOENT or -EBUSY. On an error the value is 0, as in the kernel. */
+/* Pop the newest value. Returns 0, -ENOENT or -EBUSY. On an error the value is zeroed, as in the Linux kernel. */
 GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, cell;
@@ -265,7 +270,10 @@ GPUBPF_FN s64 gpubpf_stack_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	return done ? ret : gpubpf_stack_time_out(map);
 }
 
-/* Like a pop, but leaves the value in place. The peek linearizes at the second read of the cell's state. */
+/*
+ * Read the newest value without removing it. The second read of the cell's state is the linearization point of the
+ * peek.
+ */
 GPUBPF_FN s64 gpubpf_stack_peek(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value)
 {
 	u64 map = env->arena + ctl, word, cell;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's operations on STACK_TRACE (stack_trace.h), like stack_trace_map_ops of the kernel. */
+/*
+ * Implements the operations of the host on STACK_TRACE (stack_trace.h), like stack_trace_map_ops of the Linux kernel.
+ */
 #include "maps/impl.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include "maps/host/host.h"
 #include "maps/host/stacks.h"
 
-/* Checks a definition like stack_map_alloc() of the kernel. */
+/* Checks a definition like stack_map_alloc() of the Linux kernel. */
 static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	uint32_t each = gpubpf_stack_frame_size(map->map_flags);
@@ -18,8 +20,8 @@ static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fa
 	if (!map->value_size || map->value_size % each || map->value_size > GPUBPF_STACK_DEPTH * each)
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
 					    each == sizeof(uint64_t) ?
-						    "8 bytes for each of at most 127 addresses" :
-						    "32 bytes, struct bpf_stack_build_id, for each of at most 127 frames");
+						    "8 bytes for each address, at most 127 addresses" :
+						    "32 bytes (struct bpf_stack_build_id) for each frame, at most 127 frames");
 	return 0;
 }
 
@@ -51,7 +53,7 @@ static void write_frames(const struct gpubpf_map *map, const struct gpubpf_stack
 			gpubpf_stack_describe(map->stacks, stack, i, (struct gpubpf_stack_frame *)value + i);
 }
 
-/* Write the frames of the bucket's stack, padded with zeros. */
+/* Store the frames of the stack in bucket `id`, padded with zeros. */
 static int read_bucket(const struct gpubpf_map_view *view, uint32_t id, void *value)
 {
 	u64 number = gpubpf_stack_number_at(view, id);

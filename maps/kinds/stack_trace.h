@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * STACK_TRACE: the stacks that kernels were launched from. Each launch has the number of its stack (maps/host/stacks.h), and
- * the map stores the numbers of the stacks for which programs requested ids.
+ * STACK_TRACE: the host stacks of launches. Each launch has the number of its stack (maps/host/stacks.h). The map
+ * contains the numbers of the stacks for which programs requested an id.
  *
  *   ctl        struct gpubpf_map_ctl
- *   data       buckets: u64 number of a stack, 0: free. The id of a stack is its bucket.
+ *   data       the buckets: u64 number of a stack, or 0 if free. The id of a stack is the index of its bucket
  *   stride     number of buckets, a power of two
  *
- * The Linux kernel selects the bucket by a hash of the addresses. Here the stack's number identifies the stack, so
- * BPF_F_FAST_STACK_CMP has no effect. Collisions only happen if there are more stacks than buckets.
+ * The Linux kernel selects the bucket by a hash of the addresses. Here the number of a stack identifies it, so
+ * BPF_F_FAST_STACK_CMP has no effect. Two stacks have the same bucket only if there are more stacks than buckets.
  */
 #ifndef GPUBPF_MAPS_STACK_TRACE_H
 #define GPUBPF_MAPS_STACK_TRACE_H
@@ -18,8 +18,7 @@
 #define GPUBPF_STACK_SKIP 0xfful          /* uapi/linux/bpf.h: BPF_F_SKIP_FIELD_MASK, the number of frames to skip */
 #define GPUBPF_STACK_USER (1ul << 8)
 #define GPUBPF_STACK_FAST (1ul << 9)
-#define GPUBPF_STACK_REUSE (1ul << 10)    /* the flag by which a new stack replaces the one in its bucket
-					   * (BPF_F_REUSE_STACKID) */
+#define GPUBPF_STACK_REUSE (1ul << 10)    /* BPF_F_REUSE_STACKID: a new stack replaces the stack in its bucket */
 
 GPUBPF_FN u64 gpubpf_launch_stack(u64 word)
 {
@@ -29,8 +28,9 @@ GPUBPF_FN u64 gpubpf_launch_stack(u64 word)
 }
 
 /*
- * Helper 27. Returns the id, or -EINVAL for invalid flags, or -EEXIST if another stack uses the bucket. Returns -EFAULT
- * if the stack is unknown. A call without BPF_F_USER_STACK requests the kernel's stack, so it returns -EFAULT too.
+ * Helper 27. Returns the id of the launch's stack. Returns -EINVAL for invalid flags, and -EEXIST if another stack uses
+ * the bucket. Returns -EFAULT if the stack is unknown, or without BPF_F_USER_STACK, because this would request the
+ * stack of the Linux kernel.
  */
 GPUBPF_FN s64 gpubpf_stack_trace_stackid(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 flags)
 {

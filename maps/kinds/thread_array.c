@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's operations on arrays with one value per thread (thread_array.h). They differ from those on arrays only in
- * the location of values.
+ * Implements the operations of the host on arrays with one value per thread (thread_array.h). They differ from the
+ * operations on other arrays only in the location of values.
  */
 #include "maps/impl.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPU_PERTHREAD_ARRAY: max_entries values for each thread of a launch, by the thread's linear number from 0.
+ * GPU_PERTHREAD_ARRAY: max_entries values for each thread of a launch. A thread is identified by its linear number in
+ * the launch, from 0.
  *
- *   value i of thread t  data + i * stride + t * copy_stride. Values of consecutive threads are adjacent;
+ *   value i of thread t  at data + i * stride + t * copy_stride, so values of consecutive threads are adjacent.
  *                        copy_stride = round_up(value_size, 8), stride = copies * copy_stride
- *   copies               number of threads with room. Look-ups by later threads return NULL and count in drops and in
- *                        the arena's thread_drops.
+ *   copies               number of threads that have values. A look-up by another thread returns NULL, and counts in
+ *                        drops and in the arena's thread_drops
  */
 #ifndef GPUBPF_MAPS_THREAD_ARRAY_H
 #define GPUBPF_MAPS_THREAD_ARRAY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asserts are enabled in test builds, and fail where they should. */
+/* assert() must be enabled in test builds, and must fail where the code relies on it. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -64,8 +64,8 @@ static void not_counted(void)
 	gpubpf_ref_was_counted(0);
 }
 
-/* A runtime's table must have each operation, except ones that launch.h and device.h call optional. */
-static int lacks; /* index of the missing word */
+/* A runtime's table must have each operation, except the ones that launch.h and device.h call optional. */
+static int lacks; /* index of the operation that the table lacks */
 
 static void fill(void *table, size_t size, int without)
 {
@@ -111,7 +111,7 @@ static int ends(void (*fn)(void))
 
 #define WORD(type, member) (1ull << (offsetof(struct type, member) / sizeof(void *)))
 
-/* Each operation of `optional` may be missing alone, and no other. */
+/* Leaves out one operation at a time. The table must be accepted exactly if the operation is in `optional`. */
 static void check_table(const char *name, void (*fn)(void), size_t size, uint64_t optional)
 {
 	uint64_t wrong = 0;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh GPUBPF OBJECTS - SOURCE BUILD: a short run of bench/run: ignores the measured values, and
-# checks that each row can be measured.
+# bench.sh GPUBPF OBJECTS - SOURCE BUILD: runs bench/run for a short time and checks that every row can be measured. The
+# measured values do not matter.
 . "$(dirname "$0")/lib.sh"
 if ! have_device; then skip "bench/run" "$device"; finish; fi
 ls /etc/OpenCL/vendors/pocl*.icd > "$T/icd" 2>/dev/null || { skip "bench/run" "PoCL is not installed"; finish; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""build_ids.py SOURCE-ROOT BUILD-ROOT: STACK_TRACE maps with BPF_F_STACK_BUILD_ID; build ids must equal readelf's.
-Prints TAP."""
+"""build_ids.py SOURCE-ROOT BUILD-ROOT: tests STACK_TRACE maps with BPF_F_STACK_BUILD_ID. The build ids in the stacks
+must equal the build ids that readelf prints. Prints TAP."""
 import glob
 import os
 import re
@@ -32,7 +32,7 @@ with gpubpf.Session([os.path.join(build, "tests/cli/build_ids.bpf.o")], library=
                     runtime_dir=os.path.join(scratch.name, "run")) as session:
     status = session.run([loop, "2", "0"], stdout=subprocess.DEVNULL)
     session.stop()
-    values = [v for _, v in session.maps["stacks"].items()]
+    values = [v for _, v in session.maps["stacks"].raw.items()]
     seen = len(session.maps["ids"])
 frames = [f for f in struct.iter_unpack("=i20sQ", values[0])] if values else []
 ok(status == 42 and len(values) == seen == 1, "a stack", (status, values, seen))

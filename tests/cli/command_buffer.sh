@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# command_buffer.sh GPUBPF OBJECTS APP: kernels in command buffers are counted, not probed, and reported.
+# command_buffer.sh GPUBPF OBJECTS APP: tests kernels that an application records in OpenCL command buffers. gpubpf
+# counts and reports their launches but does not probe them.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
@@ -16,7 +17,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 5; is 42 "run"; same "it
 [ "$(kernels)" = "[('step_one', 2, 2, 0, 'probed'), ('step_two', 5, 0, 5, 'refused')]" ]; ok $? "counts: $(kernels)"
 grep -q 'recorded in a command buffer' "$T/r"; ok $? "the report says why"
 
-# arguments and sizes that change between launches
+# the application changes arguments and sizes of the recorded commands between launches
 OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-none}; export OCL_ICD_VENDORS
 timeout 60 "$LOOP" 7 change > "$T/native" 2> /dev/null
 [ $? = 42 ] || { skip "mutable command buffers" "no OpenCL device has cl_khr_command_buffer_mutable_dispatch"; finish; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS STEADY: ends of a traced program, and the counts that remain. Prints
-TAP. Tests Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer
-that makes the device look like a card). Also reads maps of STEADY, which always runs kernels."""
+"""endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS STEADY: tests how a traced application ends and which counts the report
+has then. Prints TAP. Covers Ctrl-C at a terminal, --duration, _exit() and kill -9. DISCRETE is an OpenCL layer that
+makes the device look like a discrete card, so the agent copies arenas to the host. STEADY is an application that
+runs kernels without a pause; the test reads its maps meanwhile."""
 import glob
 import json
 import os
@@ -25,7 +26,7 @@ WAIT = 240
 
 
 def until(done):
-    """Waits for done() within a generous time; returns its result."""
+    """Waits until done() returns a true value, for at most WAIT seconds; returns its result."""
     end = time.monotonic() + WAIT
     while not (answer := done()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -48,7 +49,7 @@ def kernel(report):
 
 
 def probing(*options):
-    """Has the running session counted anything?"""
+    """Returns True if the map counts of the running session has a nonzero value."""
     dump = subprocess.run([gpubpf, "map", "dump", "-j", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
     try:
         maps = json.loads(dump.stdout)
@@ -58,7 +59,8 @@ def probing(*options):
 
 
 def at_terminal(command, when):
-    """Runs it in the foreground of a terminal and types Ctrl-C when when() is true; returns wait status and output."""
+    """Runs the command in the foreground of a terminal and types Ctrl-C when when() is true; returns wait status and
+    output."""
     pid, terminal = pty.fork()
     if not pid:
         os.execv(command[0], command)
@@ -134,7 +136,7 @@ def leaves(how, launches):
 
 
 def two():
-    """each process has its own arena, which started with 7 (SUMS: an object)"""
+    """Two processes have an arena each, and each arena starts with the initial value 7 of the object SUMS."""
     path = os.path.join(scratch.name, "two")
     ended = subprocess.run([gpubpf, "run", "-o", sums, "-j", "--report", path, "--", "/bin/sh", "-c",
                             f'export OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS"; {loop} 2 0; {loop} 3 0'],
@@ -159,13 +161,13 @@ def killed(launches):
 
 
 def dump(*options):
-    """Dumps from the running session: exit status, document or text, standard error"""
+    """Dumps the map counts of the running session. Returns exit status, output (parsed if JSON) and standard error."""
     ended = subprocess.run([gpubpf, "map", "dump", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
     return ended.returncode, json.loads(ended.stdout) if "-j" in options and ended.stdout else ended.stdout, ended.stderr
 
 
 def while_running(layers, look, *options):
-    """Calls look() while STEADY is probed, according to a dump with these options."""
+    """Calls look() while STEADY runs with probes; a dump with these options must show a count first."""
     with subprocess.Popen([gpubpf, "run", "-q", "-o", probe, "--", "/bin/sh", "-c",
                            f'OPENCL_LAYERS="{layers}$OPENCL_LAYERS" exec {steady}'], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as tool:
@@ -210,6 +212,7 @@ for n in (3, 50):
     leaves(0, n)
 two()
 killed(50)
-while_running(discrete + ":", snapshots, "--consistent")  # without a pause the agent copies nothing
+# STEADY never pauses, so without --consistent the agent would copy no arena
+while_running(discrete + ":", snapshots, "--consistent")
 while_running("", no_snapshot)
 plan()

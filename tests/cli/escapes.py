@@ -17,12 +17,13 @@ for name in ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME"):
     os.mkdir(env[name], mode=0o700)
 count, failed = 0, False
 
-# by length: replaces a name in an object, where no byte may be added
+# Replaces a name in an object. The replacement is cut to the name's length, since an object file must not change its
+# size.
 HOSTILE = b"\x1b]0;\x9b2J\xff\xe2\x80\xae\xc2\x9b31m\x07\xc0\x80\xed\xa0\x80\x7f\x1b[H\xe2\x81\xa6\xef\xbf"
 
 
 def forbidden(data):
-    """Returns the first forbidden thing in the bytes, or None."""
+    """Returns the first forbidden byte sequence or character in the bytes, or None."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -36,7 +37,7 @@ def forbidden(data):
 
 
 def check(name, said, results):
-    """said: must one of the outputs contain the escaped text?"""
+    """Checks that no output has a forbidden character. If said is true, one output must contain the escaped text."""
     global count, failed
     count += 1
     bad = [(args, why) for args, out in results if (why := forbidden(out))]
@@ -77,7 +78,7 @@ def fill(n):
 
 
 probe, bad = (open(os.path.join(objects, name + ".bpf.o"), "rb").read() for name in ("probe", "bad"))
-# each name of an object separately: after a refusal the rest is not read
+# one name at a time: the tool stops reading an object at the first refusal
 for word, data in ((b"enter", probe), (b"counts", probe), (b"records", probe), (b"gpu/entry/step_*", probe),
                    (b"probe.bpf.c", probe), (b"gpubpf_add(&counts", probe), (b"struct seen", probe), (b"launch", probe),
                    (b"Dual", probe), (b"thread %d of launch", probe), (b"bad.bpf.c", bad)):
@@ -90,17 +91,21 @@ check("an object with such a path", True, [run(*c) for c in commands(path)])
 path = write("x.o", b"\x7fELF" + fill(200))
 check("a file of nothing else", False, [run(*c) for c in commands(path)])
 ptx = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k" + fill(24) + b"()\n{\n\tret;\n}\n"
-check("an image", False, [run("kernel", "inspect", *o, write("k.ptx", ptx)) for o in ([], ["-j"], ["-v"])])
+check("an image", False, [run("kernel", "inspect", *o, write("k.ptx", ptx)) for o in ([], ["-j"], ["-v"])]
+      + [run("kernel", "dump", "-o", os.path.join(objects, "probe.bpf.o"), write("k.ptx", ptx), name) for name in ("k", b"k" + fill(20))])
 
 word = fill(20)
 check("arguments", True, [run(*args) for args in (
     [word], ["prog", word], ["run", b"--" + word], ["run", "-o", word, "--", "true"], ["run", "-j", "-o", word, "--", word],
     ["prog", "verify", "-T", word, path], ["device", "list", "-b", word], ["device", "list", "-j", "-b", word],
-    ["map", "dump", "-S", word], ["session", "attach", word], ["help", word], ["version", word],
+    ["map", "dump", "-S", word], ["session", "attach", word], ["attach", "-p", word, "-e", "gpu/entry/* { @ = count(); }"],
+    ["attach", "--name", word, "-e", "gpu/entry/* { @ = count(); }"], ["attach", "-p", "1", "-e", "gpu/entry/* { @ = count(); }", word], ["help", word], ["version", word],
     ["bpf", "--", word], ["bpf", "-S", word, "--", "true"], ["bpf", "-a", word + b"=" + word, "--", "true"], ["bpf", word],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "-a", word + b"=" + word, "--", "true"],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "--", word],
     ["kernel", "list", "--", word], ["prepare", "-o", word, "--", word], ["probes", word], ["run", "-p", word, "--", "true"],
+    ["top", "-S", word], ["top", "--once", "--probe", word, "--", "true"], ["ps", word], ["export", "--prometheus", word],
+    ["export", "--otlp", word, "--", "true"], ["prog", "run", word], ["prog", "run", path, word], ["session", "set", word],
     ["gen", "skeleton", word], ["conformance", "--backend", word], ["conformance", "--tests", word],
     ["run", "-e", b"gpu/exit/* { @ = " + word + b"; }", "--", "true"], ["run", "-e", word, "--", "true"],
     ["run", "--param", word, "-e", b'END { printf("%s", $1); }', "--", "true"],
@@ -119,8 +124,8 @@ check("questions to a session", True, [run(*args) for args in (
     ["map", "top", "-n", "1", word], ["map", "push", word, "value", "1"], ["map", "enqueue", word, "value", "1"],
     ["map", "pop", word], ["map", "dequeue", word], ["map", "peek", word], ["map", "dump", "--csv", word],
     ["map", "dump", word], ["map", "pin", word, word], ["map", "unpin", word], ["map", "dump", "-j", word],
-    ["session", "attach", word + b"=" + word], ["session", "list"],
-    ["session", "attach", b"enter=" + word], ["session", "list"], ["session", "list", "-j"], ["session", "report"],
+    ["session", "attach", word + b"=" + word], ["session", "links"],
+    ["session", "attach", b"enter=" + word], ["session", "list"], ["session", "links"], ["session", "links", "-j"], ["session", "report"],
     ["session", "report", "-j"], ["session", "detach", word])])
 session.terminate()
 session.wait()

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# figures.sh GPUBPF OBJECTS LOOP: consistent counts: launches = probed + missed, by reason; a run without probes reports it.
+# figures.sh GPUBPF OBJECTS LOOP: consistent counts: launches = probed + missed, and missed is split by reason. Also: a
+# run without probes says so.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 json() { python3 -c "import json; r=json.load(open('$T/r')); k=r['kernels'][0] if r['kernels'] else {}; print($1)" 2>&1; }
@@ -29,23 +30,30 @@ run "$GPUBPF" -e 'gpu/barrier/* { @ = count(); }' --strict -j -r "$T/r" -- "$LOO
 value "no place" "k['missed'], k['missed_by']" "4 {'no_place': 4}"
 run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -j -r "$T/r" -- "$LOOP" 4 0
 value "a refused kernel" "k['launches'], k['probed'], k['missed'], k['missed_by']" "4 0 4 {'refused': 4}"
-last 'nothing was probed: 4 launches of 1 kernel ran without probes; step_one: program .* reads the multiprocessor number' "and the last line has the reason"
+last 'nothing was probed: 4 launches of 1 kernel ran without probes, for the reason above$' "the last line repeats no reason"
+[ "$(grep -c 'multiprocessor number' "$T/err")" = 1 ]; ok $? "which is there once"
+says '^gpubpf: step_one: 4 of 4 launches were not probed: probe gpu/exit/\* .*multiprocessor number' "with the probe as the text has it"
+run "$GPUBPF" -v -e 'gpu/exit/* { @[kernel, sm] = count(); }' -- "$LOOP" 4 0
+last 'nothing was probed: 4 launches of 1 kernel ran without probes; step_one: probe gpu/exit/\* .*multiprocessor number' "-v: the last line has it after the report"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0; says '^  step_one  *4  *4  *0 ' "as text: what is probed"
 
-# before an attach, and after a detach
+# launches before an attach and after a detach
 rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run -o "$p" -a enter=none -a leave=none -j -r "$T/r" -- "$LOOP" 1 20 > "$T/out" 2> "$T/err" & tool=$!
-launched() { timeout 60 "$GPUBPF" session report -j 2> /dev/null | grep -q '"launches": *[1-9]'; }
+launches() { timeout 60 "$GPUBPF" session report -j 2> /dev/null | sed -n 's/.*"launches": *\([0-9][0-9]*\).*/\1/p' | head -1; }
+launched() { [ "$(launches)" -gt 0 ]; }
+launched_more() { [ "$(launches)" -gt "$before" ]; }
 until_true launched
 "$GPUBPF" session attach enter=step_one > "$T/links" 2>&1; until_true probing
-timeout 60 "$GPUBPF" session detach "$(awk '$2 == "enter" { print $1 }' "$T/links" | head -1)" > "$T/links" 2>&1; sleep 0.5
+timeout 60 "$GPUBPF" session detach "$(awk '$2 == "enter" { print $1 }' "$T/links" | head -1)" > "$T/links" 2>&1
+before=$(launches); until_true launched_more
 let_go; wait $tool; rc=$?; is 42 "attached and detached while it ran"
-# launches between the attach and the completion of its twin are late
+# a launch is late if it happens after the attach and before the kernel's twin is ready
 value "what came before and after is not called late" "k['launches'] == k['probed'] + k['missed'], k['missed'] == sum(k['missed_by'].values()), \
 k['missed_by'].get('not_attached', 0) > 1, set(k['missed_by']) <= {'not_attached', 'late'}" "True True True True"
 value "in words" "'launched while no program was attached to it' in k['reason']" True
 
-# an application with a cache of kernels: a process that has not seen the source loads the binary
-apps=$(dirname "$(dirname "$OBJ")")/tests/opencl
+# an application that caches compiled kernels: a process that does not pass the source to OpenCL loads the cached binary
+apps=$(dirname "$(dirname "$OBJ")")/tests/backends/spirv/opencl
 for name in hashcat darktable-cl kept; do
 	cp "$apps/cl-binaries" "$T/$name"
 	"$T/$name" "$T/$name.binary" > /dev/null 2>&1
@@ -53,7 +61,7 @@ for name in hashcat darktable-cl kept; do
 	json "[x['reason'] for x in r['kernels']]" > "$T/why"
 	case $name in
 	hashcat) grep -q "hashcat's own cache of kernels, without its source; remove ~/.cache/hashcat/kernels" "$T/why";;
-	*) grep -q "empty the folder in which $name keeps compiled kernels" "$T/why";;
+	*) grep -q "empty the folder in which $name caches compiled kernels" "$T/why";;
 	esac
 	ok $? "$name: its cache is named: $(cat "$T/why")"
 done

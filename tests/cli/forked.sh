@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# forked.sh GPUBPF OBJECTS FORKED: a child forked after its parent used OpenCL.
+# forked.sh GPUBPF OBJECTS FORKED: a child process uses OpenCL, forked after its parent used OpenCL.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
-POCL_DEVICES=basic; export POCL_DEVICES # this device runs kernels in the calling thread, which works in a forked child
+# this device runs kernels in the calling thread, so it also works in a forked child
+POCL_DEVICES=basic; export POCL_DEVICES
 [ -x "$LOOP" ] && timeout 60 "$LOOP" 3 > "$T/native" 2> /dev/null
 [ $? = 42 ] || { skip "children of a fork" "no OpenCL device works there"; finish; }
 same() { cmp -s "$T/native" "$T/out"; ok $? "$1: the output is its own"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh GPUBPF OBJECTS LOOP SOURCE-ROOT BUILD-ROOT: files from `meson install` work from their
-# destination, and a user's program builds against them.
+# install.sh GPUBPF OBJECTS LOOP SOURCE-ROOT BUILD-ROOT: the files that `meson install` puts into a destination work
+# there, and a program of a libgpubpf user builds against them.
 . "$(dirname "$0")/lib.sh"
 root=$4 build=$5
 run env DESTDIR="$T/dest" meson install -C "$build" --no-rebuild; is 0 "meson install"
@@ -14,7 +14,7 @@ run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
 run "$tool" conformance --backend host; is 0 "and brings the conformance suite"; prints '^ *isa *host' "with its cases"
 run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
 case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
-if cc -static "$root/tests/bpf/hop.c" -o "$T/hop" 2> "$T/err"; then
+if cc -static "$root/tests/hooks/loader/users/hop.c" -o "$T/hop" 2> "$T/err"; then
 	run "$tool" bpf -- "$T/hop" map; prints '^made$' "a static loader has the installed supervisor"
 	run "$tool" bpf -- sh -c "'$T/hop' map"; prints '^made$' "and one that a program with the installed library runs"
 else skip "the installed supervisor" "no static libc"; fi
@@ -36,10 +36,10 @@ done
 agent=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=libdir="$lib" --variable=agent libgpubpf)
 [ -s "$agent" ]; ok $? "libgpubpf.pc knows the agent: $agent"
 flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$T/dest pkg-config --cflags --libs libgpubpf)
-cp "$root/tests/session/api.c" "$T/api.c"
+cp "$root/tests/core/session/api.c" "$T/api.c"
 # shellcheck disable=SC2086
 run cc -std=gnu11 -D_GNU_SOURCE -I "$root" "$T/api.c" -o "$T/api" $flags; is 0 "a user's program builds: $flags"
-o=$OBJ/../session
+o=$OBJ/../core/session
 run env LD_LIBRARY_PATH="$lib" "$T/api" "$o/session.bpf.o" "$o/sums.bpf.o" "$o/large.bpf.o" "$o/crowd.bpf.o"; is 0 "and runs"
 cp -r "$prefix/share/doc/gpubpf/examples/consumer" "$T/consumer"
 # shellcheck disable=SC2086

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions for the shell tests of the command line. GPUBPF: the tool; T: a scratch folder; OBJ: the objects.
+# Functions for the shell tests of the command line. GPUBPF: the tool; OBJ: the folder of the objects; LOOP: the
+# application; T: a scratch folder.
 GPUBPF=$1 OBJ=$2 LOOP=$3
 T=$(mktemp -d) || exit 1
 trap 'rm -rf "$T"' EXIT
@@ -16,9 +17,9 @@ skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 show() { for f in "$T/out" "$T/err"; do [ -s "$f" ] && head -20 "$f" | sed "s|^|# ${f##*/}: |"; done; }
 finish() { echo "1..$n"; exit $failed; }
 
-# run CMD...: standard output to $T/out, standard error to $T/err, the status to $rc
+# run CMD...: runs CMD with standard output in $T/out, standard error in $T/err and its exit status in $rc
 run() { timeout 300 "$@" > "$T/out" 2> "$T/err"; rc=$?; accounts "$*"; }
-# In every report, each launch is probed, or missed for a reason.
+# Checks that each report splits the launches into probed ones and ones that were missed for a stated reason.
 accounts() {
 	for f in "$T/out" "$T/err" "$T/r"; do
 		[ ! -e "$f" ] || ! grep -q 'the agent reported no reason' "$f" || ok 1 "launches = probed + missed, by reason: $1"
@@ -29,19 +30,19 @@ says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }
 one_line() { [ "$(grep -cv ': warning: ' "$T/err")" = 1 ]; ok $? "$1: in one line"; }
 
-# until_true CMD...: waits until it succeeds, with a very long timeout; returns its last status
+# until_true CMD...: repeats CMD until it succeeds, for at least 200 s; returns 0, or 1 if CMD never succeeded
 until_true() { for _ in $(seq 2000); do "$@" 2> /dev/null && return 0; sleep 0.1; done; return 1; }
-# hold ARG...: runs gpubpf with them as $tool in the background, with a program that runs until let_go
+# hold ARG...: starts gpubpf run ARG... in the background, as $tool, with an application that waits for let_go
 hold() {
 	rm -f "$T/up" "$T/go"
 	"$GPUBPF" run "$@" -- sh -c '> "$0"; until [ -e "$1" ]; do sleep 0.1; done; echo finished > "$1"' "$T/up" "$T/go" > /dev/null 2>&1 & tool=$!
 	until_true [ -e "$T/up" ]
 }
 let_go() { > "$T/go"; }
-# has the running session probed a launch?
+# succeeds if the running session has probed a launch
 probing() { timeout 60 "$GPUBPF" session report -j | grep -q '"probed": *[1-9]'; }
 
-# does a device work? otherwise $device is the reason
+# succeeds if an OpenCL device works; otherwise $device states the reason
 have_device() {
 	[ -x "$LOOP" ] || { device="the workload was not built: no OpenCL headers"; return 1; }
 	timeout 60 "$LOOP" 1 0 > "$T/native" 2> /dev/null
@@ -50,7 +51,7 @@ have_device() {
 	return 1
 }
 
-# Selects the OpenCL runtime of that name for the following tests; skips all of them if it is not installed.
+# Selects the OpenCL runtime pocl or intel for the following tests; skips all of them if it is not installed.
 use_device() { # pocl|intel
 	case $1 in
 	pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;

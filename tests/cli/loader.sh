@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# loader.sh GPUBPF OBJECTS LOADS CUDA-DRIVER: OpenCL that a layer cannot observe is reported.
+# loader.sh GPUBPF OBJECTS LOADS CUDA-DRIVER: gpubpf reports OpenCL loaders that ignore OPENCL_LAYERS, since its layer
+# sees none of their calls.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o loads=$LOOP driver=$OBJ/driver.so.1
 native() { [ "$(cat "$T/out")" = "done" ]; ok $? "$1: the output is its own"; }
@@ -8,7 +9,7 @@ native() { [ "$(cat "$T/out")" = "done" ]; ok $? "$1: the output is its own"; }
 mkdir "$T/lib"; cp "$OBJ/libOpenCL-layers.so.1" "$T/lib/libOpenCL.so.1"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$loads" "$OBJ/libOpenCL.so.1" "$driver"
 is 42 "a loader without layers"; native "it"
-says "^gpubpf: OpenCL kernels ran unprobed: the program's loader $OBJ/libOpenCL.so.1 ignores OPENCL_LAYERS; put .*LD_LIBRARY_PATH$" \
+says "^gpubpf: OpenCL kernels ran unprobed: the program's loader $OBJ/libOpenCL.so.1 ignores OPENCL_LAYERS; let it use .*LD_LIBRARY_PATH$" \
 	"names it, why and what to do"
 [ "$(grep -c unprobed "$T/err")" = 1 ]; ok $? "in one line"
 grep -q 'ignores OPENCL_LAYERS' "$T/r"; ok $? "the report has it among its notes"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# locked.sh GPUBPF OBJECTS LOCKED: programs that restrict themselves with seccomp(2).
+# locked.sh GPUBPF OBJECTS LOCKED: applications that forbid themselves system calls with seccomp(2).
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
@@ -12,7 +12,7 @@ for how in other prctl seccomp all early inherited; do
 	case $how in
 	other) [ "$(kernels)" = "[('step_one', 2, 2), ('step_two', 1, 1)]" ]; ok $? "a filter that leaves us our calls: $(kernels)";;
 	early | inherited) [ "$(kernels)" = "[]" ]; ok $? "nothing is asked of it: $(kernels)"
-		says 'seccomp filter forbids system call [0-9]* to this process' "and it is told";;
+		says 'seccomp filter forbids system call [0-9]*, which probing needs, to this process' "and it is told";;
 	*) [ "$(kernels)" = "[('step_one', 1, 1)]" ] || [ "$(kernels)" = "[('step_one', 2, 1), ('step_two', 1, 0)]" ]
 		ok $? "probed until then: $(kernels)"
 		says 'seccomp filter forbids system call [0-9]*, which probing needs' "and it is told";;

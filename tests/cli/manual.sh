@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages, completions and environment.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT
+# manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT: manual pages, completions and environment.md agree with the tables in the
+# code.
 . "$(dirname "$0")/lib.sh"
 root=$2
 pages=$T/man
@@ -22,7 +23,7 @@ while read -r word a b c; do
 		plain=$(echo "$a" | sed 's/-/\\\\-/g')
 		grep -q -e "$plain" "$page" || missing="$missing $page:$a"
 		[ "$b" = -- ] || grep -q -e "\\\\$b[ \",)]" "$page" || missing="$missing $page:$b";;
-	value) # of --target; other pages describe backends
+	value) # values of --target; other pages describe the values of --backend elsewhere
 		[ "${page##*/}" = gpubpf-prog.8 ] || continue
 		values=$((values + 1))
 		grep -qw -e "$a" "$page" || missing="$missing $page:$a";;
@@ -66,7 +67,7 @@ for place in $(grep -o 'GPUBPF_SITE_BIT([A-Z_]*)' "$root/backends/registry.c" | 
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/environ.c" "$root/hooks/process/environ.c" "$root/hooks/loader/environ.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
+for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/environ.c" "$root/hooks/process/environ.c" "$root/hooks/loader/environ.c" "$root/core/session/server/environ.c" | tr -d '"' | sort -u); do
 	grep -q "\`$name\`" "$root/docs/reference/environment.md" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every variable that is read or set is in docs/reference/environment.md"; [ -z "$missing" ] || echo "# $missing"

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# opencl.sh GPUBPF OBJECTS LOOP DEVICE: gpubpf with a real OpenCL program: exact counts, and unchanged output.
+# opencl.sh GPUBPF OBJECTS LOOP DEVICE: gpubpf with a real OpenCL application: the counts are exact, and the
+# application's output does not change.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 use_device "${4:-}"
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
-# same LAUNCHES WHAT: compares its last line; the agent's message about a missing tool may follow it
+# same LAUNCHES WHAT: compares the application's last line with that of a run without gpubpf; agent messages may follow
+# that line
 same() { [ -e "$T/native$1" ] || "$LOOP" "$1" 0 > "$T/native$1"; grep ' launches: ' "$T/native$1" > "$T/a"; grep ' launches: ' "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
 "$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"
 
@@ -35,6 +37,14 @@ run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
 says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
 grep -q 'more records' "$T/err"; [ $? = 1 ]; ok $? "no record is said to be missing"
 says '^  \[512, 1K)  *2048 |@*|$' "a histogram as bpftrace draws it"; same 4 "run again"
+says '  probed (OpenCL C source)$' "the form of code in words"; says '^dropped: 0$' "and the drops"
+grep -qE '^(session: load|twins: |launch hook)| registers' "$T/err"; [ $? = 1 ]; ok $? "without figures of stages"
+run "$GPUBPF" run -v -o "$p" -- "$LOOP" 4 0; says '^session: load .*, verify .*, queue ' "-v prints the time of each stage"
+says '^twins: 0 built, 1 from the cache' "the twins"; says '^launch hook: .* per launch$' "and the launch hook"
+run "$GPUBPF" run --no-cache -o "$p" -- "$LOOP" 4 0; says '^the program waited [0-9.]* m*s for twins (probed copies) of its kernels$' "a wait that a user notices is reported"
+run "$GPUBPF" run --no-sass -o "$p" -- "$LOOP" 4 0; says '^gpubpf: --route ptx has no effect on kernel step_one: its code is OpenCL C source$' "--no-sass without effect is reported"
+run "$GPUBPF" kernel list --route sass -- "$LOOP" 1 0; says '^gpubpf: --route sass has no effect on kernel step_one: its code is OpenCL C source$' "by kernel list too"
+run "$GPUBPF" run --route wrap -o "$p" -- "$LOOP" 4 0; ! grep -q 'has no effect' "$T/err"; ok $? "and not where it has an effect"
 run "$GPUBPF" run -o "$OBJ/records.bpf.o" -- "$LOOP" 1 0; is 42 "records"
 says '^  ring: { .thread = 7, .comm = "seven" }$' "a record of the struct that a variable points to"
 says '^  perf: { .thread = 7, .comm = "seven" }$' "in a PERF_EVENT_ARRAY too"
@@ -57,7 +67,7 @@ rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$OBJ/shown.bpf.o" -- sh -c '"$2" 1 0 > "$0.out"; > "$0"; until [ -e "$1" ]; do sleep 0.1; done' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key step_one; is 0 "a kernel is a key by its name"; prints '^key: step_one  value: { .calls = [1-9]' "as a dump has it"
-run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"; says 'map by_kernel: the session has no kernel step_none' "says so"
+run "$GPUBPF" map lookup by_kernel key step_none; is 1 "no kernel's name"; says 'map by_kernel: lookup: key: the session has no kernel step_none' "says so"
 run "$GPUBPF" map lookup by_name key step_one; is 0 "struct gpubpf_name is too"; prints '^key: step_one  value: 1$' "as a dump has it"
 let_go; wait $tool
 rm -f "$T/up" "$T/go"
@@ -66,7 +76,8 @@ until_true [ -e "$T/up" ]
 run "$GPUBPF" map lookup by_kernel key 'A::A()'; is 1 "two kernels are printed so"; says '2 kernels have the name A::A(); .* such as _ZN1AC2Ev' "and told apart by their own names"
 run "$GPUBPF" map lookup by_kernel key _ZN1AC1Ev; is 0 "by which each is found"
 let_go; wait $tool
-# an allocation map that joins: earlier allocations, and freed ones
+# an object with a table of allocations joins a running session: the table must hold earlier allocations; then also
+# freed ones
 rm -f "$T/up" "$T/go"
 "$GPUBPF" run -o "$p" -- sh -c 'LOOP_UNTIL=$1 "$2" 1 100 > "$0.out" & sleep 1; > "$0"; wait' "$T/up" "$T/go" "$LOOP" > /dev/null 2>&1 & tool=$!
 until_true [ -e "$T/up" ]
@@ -128,13 +139,14 @@ is 42 "another backend"; same 4 "another backend"; [ "$(json "r['kernels']")" = 
 dumped() { timeout 20 "$GPUBPF" map dump --csv > "$T/csv" 2> /dev/null; grep -q '^counts,,,,1,,4096$' "$T/csv"; }
 until_true dumped; > "$T/dumped"; wait $one
 [ "$(head -3 "$T/csv" | tr '\n' ' ')" = "map,process,backend,device,key,copy,value counts,,,,0,,4096 counts,,,,1,,4096 " ]; ok $? "map dump --csv: $(sed -n 2p "$T/csv")"
-# lasting ARG...: runs a program in the background that launches until let_go
+# lasting ARG...: starts gpubpf run ARG... in the background with an application that launches kernels until let_go
 lasting() { rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run "$@" -- "$LOOP" 1 20 > "$T/out" 2>&1 & }
 launches() { sed -n 's/ launches: .*//p' "$T/out"; }
 rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 1 20 > "$T/out1" 2>&1 & one=$!
 lasting -o "$p" -j --report "$T/r"; two=$!
-both() { timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '2 sessions are running; this is the newest, .*; --session names another' "$T/dump"; }
-until_true both; ok $? "map dump while two run says which one it asked"; grep -q '^counts' "$T/dump"; ok $? "and dumps"; let_go
+both() { timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '2 sessions are running; name one with --session: [0-9]* (loop), [0-9]* (loop)' "$T/dump"; }
+until_true both; ok $? "map dump while two run lists both"
+timeout 20 "$GPUBPF" map dump --session $one | grep -q '^counts'; ok $? "with --session it dumps one"; let_go
 wait $one; rc=$?; is 42 "one of two tools at once"; wait $two; rc=$?; is 42 "the other"; same "$(launches)" "two at once"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = $(($(launches) * 1024)) ]; ok $? "each counts its own"
 lasting -o "$OBJ/queue.bpf.o" -j --report "$T/r"; tool=$!; until_true probing
@@ -149,8 +161,8 @@ run "$GPUBPF" run -o "$p" --duration 1 -j --report "$T/r" -- "$LOOP" 40 50; is 4
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0 9; is 137 "a program that is killed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 4096 ]; ok $? "its counts survive"
 
-# unmodified programs linked to a sanitizer's library; TSan sees half of the races between drivers'
-# own threads, which are not the programs'
+# applications built with a sanitizer; TSan ignores code without instrumentation, because it sees only
+# half of the accesses of the drivers' own threads and would report false races
 export TSAN_OPTIONS=ignore_noninstrumented_modules=1
 for s in address thread; do
 	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$LOOP-$s" 2 0 > "$T/native2" 2> /dev/null
@@ -160,7 +172,7 @@ for s in address thread; do
 	[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "it is probed"
 done
 
-# a tree next to a copy of the tool, with workers that hang or die
+# a copy of the tool with its folders, in which the workers hang or die
 fake() { # NAME COMMAND
 	mkdir -p "$T/$1/core/worker" "$T/$1/hooks"
 	cp "$GPUBPF" "$T/$1/gpubpf"
@@ -179,7 +191,7 @@ run "$T/slow/gpubpf" run -o "$p" --no-cache --wait 2 -j --report "$T/r" -- "$LOO
 is 42 "a compile that takes for ever"; same 4 "it"
 [ $(($(date +%s) - start)) -lt 90 ]; ok $? "the program waited as long as --wait says, not longer"
 [ "$(json "r['kernels'][0]['probed']")" = 0 ] && [ -n "$(json "r['kernels'][0]['reason']")" ]; ok $? "the reason: $(json "r['kernels'][0]['reason']")"
-[ "$(json "'still being built' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
+[ "$(json "'not ready when probing ended' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
 WORKERS=$(realpath "$(dirname "$GPUBPF")/core/worker")
 fake late "sleep 3; exec $WORKERS/gpubpf-build"
 for w in compile clread; do ln -sf "$WORKERS/gpubpf-$w" "$T/late/core/worker/gpubpf-$w"; done
@@ -188,7 +200,7 @@ until_true probing; let_go; wait $tool; rc=$?; is 42 "a twin that comes late"; s
 late=$(json "r['kernels'][0]['probed']"); missed=$(json "r['kernels'][0]['missed']")
 [ "$late" -gt 0 ] && [ "$missed" -gt 0 ] && [ $((late + missed)) = "$(launches)" ]; ok $? "is used from then on: $late launches, $missed missed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = $((late * 1024)) ]; ok $? "and counts those"
-[ "$(json "'before its twin was ready' in r['kernels'][0]['reason']")" = True ]; ok $? "the others are told"
+[ "$(json "'before its twin (probed copy) was ready' in r['kernels'][0]['reason']")" = True ]; ok $? "the others are told"
 fake dead 'exit 1'
 run "$T/dead/gpubpf" run -o "$p" --no-cache -j --report "$T/r" -- "$LOOP" 4 0
 is 42 "workers that die"; same 4 "they"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""prepare.py GPUBPF APP: gpubpf prepare, and its output to a waiting user. APP is twins_ahead.c. Prints TAP."""
+"""prepare.py GPUBPF APP: tests gpubpf prepare, and the progress that it shows to a waiting user. APP is twins_ahead.c.
+Prints TAP."""
 import glob
 import json
 import os
@@ -15,7 +16,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan
 
 gpubpf, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
-ONE = "gpu/exit/step_* { @ = count(); }" # PoCL makes its twins quickly
+ONE = "gpu/exit/step_* { @ = count(); }" # a probe for which PoCL compiles twins quickly
 scratch = tempfile.TemporaryDirectory()
 probe = os.path.join(scratch.name, "one.bpf.o")
 
@@ -37,7 +38,7 @@ def run(tool, *args):
 
 
 def at_terminal(tool, *args):
-    """Returns the output on standard error if that is a terminal."""
+    """Runs the tool with a terminal as standard error; returns the text on that terminal."""
     master, slave = pty.openpty()
     child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
     os.close(slave)
@@ -55,7 +56,8 @@ def at_terminal(tool, *args):
 
 
 def at_stopped_terminal(tool, *args):
-    """Returns the exit status if the terminal accepts no output (Ctrl-S); None: it does not end."""
+    """Runs the tool at a terminal that Ctrl-S has stopped; returns the exit status, or None if the tool does not end
+    in 60 s."""
     master, slave = pty.openpty()
     os.write(master, b"\x13")
     child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
@@ -71,7 +73,7 @@ def at_stopped_terminal(tool, *args):
 
 
 def slow_tool(seconds=2):
-    """Makes a copy of the tool with its tree, whose vendor compiler starts late."""
+    """Makes a copy of the tool with its folders, in which the workers start only after a delay."""
     tree, real = folder(f"slow{seconds}"), os.path.dirname(gpubpf)
     for name in ("core/worker", "hooks"):
         os.makedirs(os.path.join(tree, name))
@@ -102,7 +104,7 @@ run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "2")
 cost = json.load(open(report, encoding="utf-8"))["cost"]
 ok((cost["twins"], cost["cached"]) == (0, 2), "a run takes them", cost)
 done = run(gpubpf, "prepare", "-e", ONE + ' BEGIN { printf("begun\\n"); } END { printf("ended\\n"); }', "--", cold, "2")
-ok("0 twins built, 2 already cached, 0 refused" in done.stderr and "begun" not in done.stderr and "ended" not in done.stderr and
+ok("0 twins built, 2 already cached, 0 refused" in done.stderr and "begun" not in done.stderr and "ended\n" not in done.stderr and
    "@" not in done.stderr, "of text too, which says nothing then", done.stderr)
 done = run(gpubpf, "prepare", "--", cold, "2")
 ok(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
@@ -116,7 +118,7 @@ drawn = text.count("building twins")
 seconds = sum(float(part.split()[0]) for part in text.split("twin in ")[1:])
 ok(1 < drawn <= 10 * seconds + 2, "drawn ten times a second at most", f"{drawn} in {seconds} s")
 said = run(slow_tool(11), "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
-ok(said.count("the program waits while twins of its kernels are built: step_") == 1, "elsewhere it is said once, after ten seconds", said)
+ok(said.count("the application waits while twins (probed copies) of its kernels are built: step_") == 1, "elsewhere it is said once, after ten seconds", said)
 began = time.monotonic()
 said = run(slow, "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
 ok("are built" not in said or time.monotonic() - began > 10, "and not of what takes less", said)

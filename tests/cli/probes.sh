@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# probes.sh GPUBPF OBJECTS LOOP: the ready probes: listed, found, several at once, correct.
+# probes.sh GPUBPF OBJECTS LOOP: tests the ready-made probes: gpubpf lists and finds them, runs several at once, and
+# their results are correct.
 . "$(dirname "$0")/lib.sh"
 all=$(dirname "$GPUBPF")/examples/probes
 run "$GPUBPF" probes; is 0 "probes"; prints '^  kerneltime  how long each kernel runs' "each with what it shows"
@@ -23,6 +24,9 @@ gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']
 	'4 64 0' "all launches and blocks are timed"
 gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
 [ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
+gives "[(d['launches'], d['probed'], d['pid'] > 1, d['program'].split('/')[-1]) for d in r['device_list']]" "[(4, 4, True, 'loop')]" "launches of the process"
+run "$GPUBPF" run -p bytes -j -r "$T/r" -- "$LOOP" 4 0; is 42 "bytes"
+gives "m['bytes']['step_one']['value']" "{'loaded': 16384, 'stored': 16384}" "bytes of all accesses"
 run "$GPUBPF" run -q -o "$OBJ/ends.bpf.o" -j -r "$T/r" -- "$LOOP" 4 0; is 42 "where blocks end"
 gives "m['ended'][0]['value'], m['left'][0]['value']" '64 256' "all threads of each have left then"
 run "$GPUBPF" run -p args -j -r "$T/r" -- "$LOOP" 2 0; is 42 "args"; [ -z "$(cat "$T/err")" ]; ok $? "in silence"
@@ -38,6 +42,7 @@ run "$GPUBPF" kernel list --times -j -r "$T/r" -- "$LOOP" 4 0; gives "m['kernelt
 python3 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "by the schema"
 run "$GPUBPF" kernel list --times --places -- true; is 2 "--times and --places"
 run "$GPUBPF" run -p kerneltime,threads,launches -- "$LOOP" 4 0; is 42 "as text"
+says 'unprobed launches is not known, because none was measured' "the factor against unprobed launches is not known without any"
 says '^  KERNEL    LAUNCHES  *SUM  *MEAN  *P50  *P99  *SHARE$' "a table of times"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"
 says '^  KERNEL    LAUNCHES  BLOCKS  THREADS$' "a row's members are columns"; says '^  step_one         4      64     4096$' "and its values"
@@ -47,7 +52,16 @@ for p in balance occupancy; do
 '(capability SM_ID); use the block' in r['kernels'][0]['reason']" "0 {'refused': 4} True True" "$p is refused, with what, why and what to do instead"
 done
 run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -- "$LOOP" 4 0; is 42 "sm there"
-says '4 of 4 launches were not probed: program .* reads the multiprocessor number' "sm is refused too"
+says '4 of 4 launches were not probed: probe gpu.* reads the multiprocessor number' "sm is refused too"
 grep -q '@\[' "$T/out" "$T/err"; [ $? = 1 ]; ok $? "and shows no figures"
 grep -q '^running\|^launched' "$T/err"; [ $? = 1 ]; ok $? "what they have for themselves alone is left out"
+factor="[(m['unprobed_factor'], m.get('unprobed_launches')) for m in r['maps'] if m['name'] == 'kerneltime'][0]"
+run "$GPUBPF" run -p kerneltime -j -r "$T/r" -- "$LOOP" 16 0; [ "$(json2 "$factor")" = "(None, None)" ]; ok $? "in JSON: $(json2 "$factor")"
+run "$GPUBPF" run -p kerneltime --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
+[ "$(json2 "$factor[0] > 0.3 and 0 < $factor[1] <= 8 and r['kernels'][0]['probed'] == 8")" = True ]; ok $? "with unprobed launches it is: $(json2 "$factor")"
+python3 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "by the schema"
+run "$GPUBPF" run -p kerneltime -o "$OBJ/slowed.bpf.o" --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
+[ "$(json2 "$factor[0] > 10")" = True ]; ok $? "a program that delays each thread makes it larger: $(json2 "$factor")"
+run "$GPUBPF" run -p kerneltime -o "$OBJ/slowed.bpf.o" --sample 2 -- "$LOOP" 16 0
+says 'probed launches take [0-9]*[0-9][0-9]\.[0-9]* times as long as unprobed ones ([1-8] measured)' "as text: $(grep 'probed launches' "$T/err")"
 finish

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh GPUBPF OBJECTS LOOP: gpubpf run: the program's output and status never change.
+# run.sh GPUBPF OBJECTS LOOP: gpubpf run never changes the application's output and exit status.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 
 run "$GPUBPF" run -o "$p" -- sh -c 'echo out; echo err >&2; exit 7'
 is 7 "the program's status"; [ "$(cat "$T/out")" = out ]; ok $? "the program's output"; says '^err$' "and errors"
 says 'never used a GPU runtime' "a program without a GPU: one line says so"
-says 'program enter: warning: line 23: prints up to 1 line a thread' "what the verifier warns of is told"
+says 'program enter: warning: line 23: prints up to 1 line per thread' "what the verifier warns of is told"
 run "$GPUBPF" run -o "$p" -- sh -c 'sleep 600 > /dev/null 2>&1 & echo $! > "$0"; exit 3' "$T/pid"; is 3 "one that goes to the background"
-says "ended before it used a GPU runtime, and left s[leph]* (pid $(cat "$T/pid")).*keep it in the foreground" "is told so"; kill "$(cat "$T/pid")"
+says "ended before it used a GPU runtime, and left s[leph]* (pid $(cat "$T/pid")).*run it in the foreground" "is told so"; kill "$(cat "$T/pid")"
 if unshare -rm sh -c 'mount -t tmpfs none /proc' 2> /dev/null; then
 	run unshare -rm sh -c 'mount -t tmpfs none /proc; exec "$@"' sh "$GPUBPF" run -o "$p" -- true
-	is 125 "no /proc"; says 'probe.bpf.o: /proc/self/fd, which libbpf needs: No such file' "is named"; says 'try: mount it' "with what to do"
+	is 125 "no /proc"; says 'probe.bpf.o: cannot open /proc/self/fd, which libbpf needs: No such file' "is named"; says 'try: mount /proc' "with what to do"
 else skip "no /proc" "no namespaces here"; fi
 run "$GPUBPF" run -o "$p" sh -c 'exit 3'; is 3 "-- may be left out"
 run "$GPUBPF" run -o "$p" -- sh -c 'kill -TERM $$'; is 143 "death by SIGTERM is passed on"
@@ -23,7 +23,7 @@ is 0 "SIGCHLD ignored by who starts it"; prints '[13579bdf]....$' "is so for the
 (ulimit -Sn 50; run "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; exit $rc); prints '^50$' "so is a limit on descriptors"
 echo x > "$T/plain"; run "$GPUBPF" run -o "$p" -- "$T/plain"; is 126 "one that cannot be run"
 { printf '\177ELF\n'; echo "echo > '$T/started'"; } > "$T/image"; chmod +x "$T/image"; run "$GPUBPF" run -o "$p" -- "$T/image"
-is 126 "a file of another machine's code"; says 'Exec format error; it is not a program' "says so"; [ ! -e "$T/started" ]; ok $? "and no shell gets it"
+is 126 "a file of another machine's code"; says 'Exec format error; it is not an executable for this machine' "says so"; [ ! -e "$T/started" ]; ok $? "and no shell gets it"
 run "$GPUBPF" run -o "$OBJ/bad.bpf.o" -- touch "$T/started"
 is 125 "an unsafe program"; [ ! -e "$T/started" ]; ok $? "and the program is not started"; says 'rule: ' "with the diagnostic"
 run "$GPUBPF" run -o "$p" --max-cost 3 -- touch "$T/started"; is 125 "a worst case above --max-cost"
@@ -41,7 +41,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- true
 for m in schema kernels maps events dropped cost; do grep -q "\"$m\":" "$T/r"; ok $? "JSON has $m"; done
 if command -v python3 > /dev/null; then python3 -m json.tool "$T/r" > /dev/null; ok $? "and is JSON"; fi
 
-# one valid document in every case
+# -j prints one valid JSON document in every case
 here=$(dirname "$0")
 valid() { "$here/schema.py" "$here/../../cli/report.schema.json" "$T/r" > "$T/why" 2>&1; rc=$?; [ $rc = 0 ] || sed 's/^/# /' "$T/why"; ok $rc "$1: as the schema says"; }
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
@@ -77,22 +77,27 @@ says 'true: cannot be run: Too many open files; raise the limit' "say so"
 run prlimit --nofile=9:9 "$GPUBPF" run -o "$p" -- true; is 125 "9 descriptors"
 says 'Too many open files' "say so"; says 'try: raise the limit on open files' "and what to do"
 run prlimit --nofile=9:100 "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; is 0 "a soft limit of 9"; prints '^9$' "is the program's alone"
-# -r FILE is replaced by a complete report, or stays
+# a complete report replaces -r FILE; otherwise FILE does not change
 echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
 [ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
 hold -o "$p" --report "$T/r"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
 [ "$(cat "$T/r")" = before ]; ok $? "so does a tool that is killed"; rm -f "$T"/r.??????
 cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
-cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
+cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: this is the --object file' "and is named"
 run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 125 "a full disk"
 says '/dev/full: .*No space left on device; it follows' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "continues unprobed" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'continues unprobed' "as it is told"
-# a shell's background jobs ignore SIGINT, unless the signal is reset
+# a shell starts background jobs with SIGINT ignored, so env resets the signal
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; wait $tool; rc=$?
 is 9 "Ctrl-C reaches the program"; prints '^got$' "which ends as it likes"; says '^dropped: ' "and the report comes"
+# as timeout(1), which sends its signal to the tool, and then to the group of the tool and the program
+rm -f "$T/traps"
+env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "sleep 0.6; echo slow; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
+tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; sleep 0.1; kill -INT $tool; wait $tool; rc=$?
+is 9 "a process sends the signal twice, and the tool waits for the program"; prints '^slow$' "which ends as it likes"
 "$GPUBPF" run -o "$p" -- sh -c 'trap "" TERM; > '"$T/ready"'; until [ -e '"$T/reported"' ]; do sleep 0.1; done; echo survived' > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/ready" ]; kill -TERM $tool
 until_true grep -q '^dropped: ' "$T/err"; ok $? "a program that ignores the signal: the report comes all the same"; > "$T/reported"
@@ -109,7 +114,7 @@ run "$GPUBPF" map show; prints '^records (RINGBUF' "map show"
 run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map nope' "is named"
 run "$GPUBPF" session report; prints '^dropped: ' "session report"
 let_go; wait
-# values pushed into maps of a running session, and popped
+# the user pushes values into maps of a running session, and pops them
 hold -o "$OBJ/queue.bpf.o"; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
 run "$GPUBPF" map push jobs value 1 0 0 0 0xff 0 0 0; is 0 "push"
 run "$GPUBPF" map enqueue jobs value hex 02 0 0 0 10 0 0 0; is 0 "enqueue, in base 16"
@@ -124,11 +129,11 @@ run "$GPUBPF" map dump results; [ "$(tr -d ' \n' < "$T/out")" = 'results(STACK,r
 for i in 1 2 3 4; do run "$GPUBPF" map push jobs value $i 0 0 0 0 0 0 0; done; is 1 "push to a full queue"
 says 'map jobs is full' "says so"; run "$GPUBPF" map dump -j jobs; [ "$(grep -c '"times"' "$T/out")" = 3 ]; ok $? "and has three"
 prints '"dropped": 1' "and counts one that was refused"
-run "$GPUBPF" map push jobs value 1 2 3; is 1 "half a value"; says 'map jobs: push: value: it has 8 bytes, not 3' "is refused"
+run "$GPUBPF" map push jobs value 1 2 3; is 1 "half a value"; says 'map jobs: push: value: it has 8 bytes or 2 members, not 3' "is refused"
 run "$GPUBPF" map push jobs value hex; is 1 "no bytes"; says 'it has 8 bytes, not 0' "are refused"
 run "$GPUBPF" map push jobs value 1 0 0 0 256 0 0 0; is 1 "a number that is no byte"; says '256 is not a byte' "is named"
 run "$GPUBPF" map push jobs 1; is 2 "no value"; says 'gpubpf map push NAME value DATA' "shows how"
-run "$GPUBPF" map pop counts; is 1 "pop of an array"; says 'map counts, of type ARRAY, cannot pop' "is refused"
+run "$GPUBPF" map pop counts; is 1 "pop of an array"; says 'map counts, of type ARRAY, does not support pop' "is refused"
 run "$GPUBPF" map peek nope; is 1 "peek at no map"; says 'no map nope' "is named"
 run "$GPUBPF" map pop; is 2 "pop of nothing"
 # elements by key
@@ -153,10 +158,11 @@ until_true grep -q '"value":7}' "$T/watched"; ok $? "watch has what is there"
 "$GPUBPF" map update paid key .number=3 value 9; until_true grep -q '"value":9}' "$T/watched"; ok $? "what comes"
 "$GPUBPF" map delete paid key .number=1 .times=2; until_true grep -q '{"key":{"number":1,"times":2},"value":null}' "$T/watched"
 ok $? "and what goes"; "$GPUBPF" map update paid key .number=4 value 20; until_true grep -q '"value":20}' "$T/watched"
-run "$GPUBPF" map top paid -n 1; [ "$(awk 'NR > 1 && NF { printf $1 " " }' "$T/out")" = '20 9 ' ]; ok $? "top has the largest first"
+run "$GPUBPF" map top paid -n 1; [ "$(awk 'NR > 1 && NF { printf $NF " " }' "$T/out")" = '20 9 ' ]; ok $? "top has the largest first"
+prints '^  KEY  *VALUE$' "in the columns of dump"
 run "$GPUBPF" map top nope; is 1 "of a map that is there"; says 'no map nope' "which is named"
 run "$GPUBPF" map lookup paid; is 2 "no key"; says 'gpubpf map lookup NAME key DATA' "shows how"
-run "$GPUBPF" map lookup jobs key 1; is 1 "a queue has no keys"; says 'map jobs, of type QUEUE, cannot lookup' "says so"
+run "$GPUBPF" map lookup jobs key 1; is 1 "a queue has no keys"; says 'map jobs, of type QUEUE, does not support lookup' "says so"
 run "$GPUBPF" map update paid key .number=5 value 1; is 1 "a full one"; says 'map paid is full' "says so"
 let_go; wait $tool; wait $watch; ok $? "watch ends with the session"; [ "$(wc -l < "$T/watched")" = 4 ]; ok $? "having told each change once"
 wait

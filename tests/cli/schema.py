@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""schema.py SCHEMA FILE...: validates documents against the schema, with the part of JSON Schema that
-cli/report.schema.json uses."""
+"""schema.py SCHEMA FILE...: validates JSON documents against the schema. Implements only the keywords of JSON Schema
+that cli/report.schema.json uses."""
 import json
 import re
 import sys

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# small_device.sh GPUBPF OBJECTS LOOP LAYER: devices with too little memory for maps, simulated on a CPU.
+# small_device.sh GPUBPF OBJECTS LOOP LAYER: devices with too little memory for the maps. The OpenCL layer LAYER
+# simulates them on a CPU.
 . "$(dirname "$0")/lib.sh"
 use_device pocl
 printf 'OPENCL_LAYERS="%s:$OPENCL_LAYERS" exec "%s" 3 0\n' "$4" "$LOOP" > "$T/loop" # below the agent

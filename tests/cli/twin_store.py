@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""twin_store.py GPUBPF APP: twins cached on disk start no worker, and are valid as long as their inputs. APP is
-included.c. Prints TAP."""
+"""twin_store.py GPUBPF APP: the on-disk cache of twins. A cached twin needs no worker, and is used only as long as its
+inputs do not change. APP is included.c. Prints TAP."""
 import glob
 import json
 import os
@@ -32,7 +32,7 @@ started = os.path.join(scratch.name, "started")
 
 
 def copied_tool():
-    """Makes a copy of the tool with its tree, whose workers report their start."""
+    """Makes a copy of the tool with its folders, in which each worker appends its name to a file when it starts."""
     tree, real = folder("tree"), os.path.dirname(gpubpf)
     for name in ("core/worker", "hooks"):
         os.makedirs(os.path.join(tree, name))
@@ -52,7 +52,8 @@ def write(name, text):
 
 
 def run(expression=ENTRY, options=None):
-    """Returns the program's output, numbers of built and cached twins and of started workers, and the counts."""
+    """Returns the application's last word, the numbers of built and of cached twins, the names of started workers, and
+    the counts."""
     report = os.path.join(scratch.name, "report")
     if os.path.exists(started):
         os.remove(started)

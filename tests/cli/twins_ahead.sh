@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# twins_ahead.sh GPUBPF OBJECTS APP: the agent requests twins when kernels are created, not at the first launch.
+# twins_ahead.sh GPUBPF OBJECTS APP: the agent requests a twin when the application creates the kernel, not at the first
+# launch.
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS

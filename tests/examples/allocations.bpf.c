@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks up the allocation of an address that each launch passes as a number, and lists all allocations. */
+/* Looks up the allocation of an address that each launch passes as an integer. The map `made` lists allocations. */
 #include <gpubpf/probe.h>
 
 struct look {
@@ -8,7 +8,7 @@ struct look {
 };
 GPUBPF_HASH(looks, __u64, struct look, 64); /* by launch */
 
-GPUBPF_ALLOCATIONS(made, 2); /* no program reads it */
+GPUBPF_ALLOCATIONS(made, 2); /* only the report reads this table */
 
 SEC("gpu/entry/look")
 int look(struct gpubpf_ctx *ctx)

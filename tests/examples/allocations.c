@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches with addresses passed as numbers. They are unknown, of a buffer, of the same buffer
- * after its release, of shared virtual memory, and of the same after its release. A last launch
- * during a kernel that runs until the host ends it must not wait. */
+/*
+ * Launches a GPU kernel that gets an address as an integer argument. In turn this is an unknown address, a buffer, the
+ * released buffer, shared virtual memory, and the released shared virtual memory.
+ *
+ * A last launch happens while another GPU kernel waits for the host. That launch must not wait for the other kernel.
+ */
 #include "opencl.h"
 
 #include <unistd.h>
@@ -10,7 +13,7 @@ static const char source[] =
 	"kernel void look(global uint *data, ulong address, global ulong *out) { data[0] += 1; out[0] = (ulong)data; }\n"
 	"kernel void until(global const volatile uint *word) { while (!*word) ; }\n";
 
-/* Uses more groups than the device has processors. */
+/* Launch while another GPU kernel runs, with more work-groups than the device has processors. */
 static void launch_during_kernel(const struct opencl *cl, cl_kernel kernel, cl_mem out)
 {
 	static volatile cl_uint word[1024] __attribute__((aligned(4096)));
@@ -25,7 +28,7 @@ static void launch_during_kernel(const struct opencl *cl, cl_kernel kernel, cl_m
 	check(clSetKernelArg(until, 0, sizeof(flag), &flag), "clSetKernelArg");
 	check(clEnqueueNDRangeKernel(queue, until, 1, NULL, &groups, &one, 0, NULL, NULL), "clEnqueueNDRangeKernel");
 	check(clFlush(queue), "clFlush");
-	usleep(100000); /* the kernel runs on all of them */
+	usleep(100000); /* meanwhile the kernel occupies all processors of the device */
 	check(clSetKernelArg(kernel, 0, sizeof(data), &data), "clSetKernelArg");
 	check(clSetKernelArg(kernel, 1, sizeof(nothing), &nothing), "clSetKernelArg");
 	check(clSetKernelArg(kernel, 2, sizeof(out), &out), "clSetKernelArg");
@@ -60,7 +63,7 @@ int main(void)
 
 	look(&cl, kernel, first, address, out);
 	clReleaseMemObject(second);
-	/* the kernel has no freed argument */
+	/* The freed buffer is not an argument of this launch; only its old address is. */
 	look(&cl, kernel, first, address, out);
 	shared = clSVMAlloc(cl.context, CL_MEM_READ_WRITE, 12288, 0);
 	look(&cl, kernel, first, (cl_ulong)shared, out);

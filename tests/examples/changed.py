@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""changed.py BUILD DEVICE: changes cxlmem's settings on a device (pocl, intel) between consecutive launches of a
-kernel: later accesses wait as long as the new settings say. Compares the requested waits of the model, so that other
-load does not matter. The same file also runs inside the session, with only the folder as argument, and prints its
-observations as JSON."""
+"""changed.py BUILD DEVICE: changes the settings of the example cxlmem on a device (pocl, intel) between launches of a
+kernel. Later accesses must wait as long as the new settings say. The test compares the waits that the example
+requested, so that other load on the machine does not matter. The same file also runs inside the session, with only
+the folder as argument, and prints its observations as JSON."""
 import glob
 import json
 import os
@@ -20,13 +20,13 @@ gpubpf = os.path.join(build, "gpubpf")
 
 
 def waited():
-    """Returns the accesses and ns so far."""
+    """Returns the number of accesses and the nanoseconds of their waits so far."""
     told = json.loads(subprocess.run([gpubpf, "map", "dump", "-j", "far"], check=True, capture_output=True).stdout)
     return [sum(e["value"][k] for e in told["maps"][0]["entries"]) for k in ("accesses", "waited")]
 
 
 def an_access(latency, than, program):
-    """Returns the wait in ns with the new latency, beyond that reported when it was set."""
+    """Sets the latency, lets the application make at least `than` more accesses, and returns their mean wait in ns."""
     subprocess.run([gpubpf, "map", "update", "settings", "key", "0", "value", f".latency={latency}"], check=True)
     before = waited()
     while program.poll() is None and waited()[0] < before[0] + than:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A delay lasts as long as requested, by the clock of helper 5, and a delay of 0 does nothing. */
+/* gpubpf_delay() waits at least as long as requested, by bpf_ktime_get_ns(), and does not wait for a request of 0. */
 #include <gpubpf/probe.h>
 
 struct delayed {
-	__u64 delays, kept, told; /* kept: long enough by the clock, told: by the helper's result */
+	__u64 delays, kept, told; /* delays that were long enough: by the clock (kept), by the helper's result (told) */
 };
 GPUBPF_ARRAY(delayed, struct delayed, 1);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program for accesses in bpftime's form: address, bytes and kind are in its argument registers. */
+/*
+ * A program at memory accesses in bpftime's form: address, size and kind of the access are in its argument registers.
+ */
 #include <gpubpf/probe.h>
 
 struct captured {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """run.py BUILD CLANG TYPES DEVICE: runs each example with its workload through `gpubpf run`, on a device (pocl,
-intel, or NAME=ICD). The workload's output must equal that without probes, and the maps must hold the numbers that
+intel, or NAME=ICD). The workload's output must equal its output without probes, and the maps must hold the numbers that
 the README promises. Then runs bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on the same workloads."""
 import glob
 import json
@@ -48,7 +48,7 @@ def entries(result, name):
 
 
 def copies(result, name):
-    """Returns the values of a per-thread array's only element, by thread."""
+    """Returns the values of the only element of a per-thread array, as {thread: value}."""
     element = map_of(result, name)["entries"][0]
     return {v["copy"]: v["value"] for v in element["values"]}
 
@@ -74,7 +74,7 @@ def threadhist(r):
     for i in range(4096):
         want = sum(i < size for size in sizes)
         assert runs[i] == want, f"thread {i} ran {runs[i]} times, not {want}"
-        # two reads of a CPU's clock may return the same time; the report omits a copy that is 0
+        # busy may lack a thread: two reads of a CPU's clock can return the same time, and the report omits values of 0
         assert busy.get(i, 0) < 10**10, f"thread {i} was busy for {busy[i]} ns"
     assert sum(busy.values()) > 4096, f"all threads were busy for {sum(busy.values())} ns"
 
@@ -119,10 +119,11 @@ def mem_trace(r):
 
 def memcapture(r):
     (_, c), = entries(r, "captured")
-    # two matrices of 16 KiB, each word once; they start at page boundaries
+    # the kernel reads and writes each word of a 16-KiB matrix once; both matrices start at page boundaries
     tap.ran("spirv", "mem.capture")
     assert c == {"accesses": 8192, "bytes": 4 * 8192, "stores": 4096, "lowest": 8 * sum(range(0, 4096, 4)),
-                 "lanes": 4096 + 8192}, c # each work-item alone: half of the words have the bit, and each matches itself
+                 # work-items run alone: the ballot counts the half that has the bit, and the match counts every item
+                 "lanes": 4096 + 8192}, c
 
 
 def barrierwait(r):
@@ -138,14 +139,15 @@ def atomichot(r):
 
 
 def coalescing(r):
-    # each work-item of a CPU runs alone; places are in code order, of C or of SPIR-V
+    # each work-item of a CPU runs alone, so each access counts as a warp; places are in the order of the code
     found = {k["kind"]: v for k, v in entries(r, "accesses")}
     alone = {"sectors": 4096, "bytes": 4 * 4096, "warps": 4096, "lanes": 4096}
     assert found == {1: alone, 2: alone} and len(entries(r, "accesses")) == 2, found
 
 
 def divergence(r):
-    # half, every second, one of 32 items; a loop of as many rounds as i & 7 has bits: 17 for eight items, plus one test each
+    # Half of the items take branch 0, every second one branch 1, one of 32 branch 2. Branch 3 is a loop: an item takes
+    # it as often as the bit length of i & 7, which is 17 times for eight items, and then once does not take it.
     want = {0: (4096, 2048), 1: (4096, 2048), 2: (4096, 128), 3: (4096 + 17 * 512, 17 * 512)}
     found = {k["place"]: v for k, v in entries(r, "branches")}
     assert {p: (v["lanes"], v["taken"]) for p, v in found.items()} == want, found
@@ -166,7 +168,8 @@ def guard(r):
 
 
 def reader(code):
-    """Returns a function that runs membw.py code on JSON from standard input and returns its output."""
+    """Returns a function that runs this code after importing membw.py, with JSON on standard input, and returns its
+    output."""
     script = f"import json, sys; sys.path.insert(0, '{sources}/membw'); import membw\n{code}"
     return lambda given: subprocess.run([sys.executable, "-B", "-c", script], input=json.dumps(given), capture_output=True, text=True,
                                         check=True).stdout
@@ -176,14 +179,14 @@ def membw(r):
     rows = json.loads(reader("print(json.dumps([[list(k), v] for k, v in membw.joined(json.load(sys.stdin)).items()]))")(r["maps"]))
     found = {(number, kind, size): tuple(v) for (number, kind, base, size), v in rows}
     assert found == {(0, 1, 16384): (16 * 16384, 0), (1, 1, 16384): (0, 16384)}, found
-    # the reader of two dumps: 16 GB more in two seconds
+    # the reader shows the difference of two dumps: 16 GB more in two seconds are 8 GB/s
     shown = reader("membw.show((1, {(0, 1, 64, 4096): (10**9, 5)}), (3, {(0, 1, 64, 4096): (17 * 10**9, 5)}), sys.stdout)")(None)
     assert shown.splitlines()[1].split() == ["0", "device", "4096", "8.000", "0.000"], shown
 
 
 def watch(r):
     found = {(k["what"], k["place"]): v for k, v in entries(r, "places")}
-    came = {(1, 0): 8 * 64, (1, 1): 4096, (2, 0): 4096} # polls by one item of 64, stores, the barrier
+    came = {(1, 0): 8 * 64, (1, 1): 4096, (2, 0): 4096} # one item of 64 polls; all items store and reach the barrier
     assert {k: (v["here"], v["came"]) for k, v in found.items()} == {k: (0, n) for k, n in came.items()}, found
 
 
@@ -193,7 +196,7 @@ def racer(r):
         x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
         return x ^ x >> 31
 
-    # the load, then the atomic: the seed, 0, selects the waiting ones
+    # place 0 is the load, place 1 the atomic; the hash of seed 0, item and place selects the ones that wait
     waits = sum(mix((mix((mix(0) + (i << 32 | place)) % 2**64) + place + 1) % 2**64) % 16 == 0
                 for i in range(16384) for place in range(2))
     (_, w), = entries(r, "kernels")
@@ -201,7 +204,8 @@ def racer(r):
 
 
 def early(r):
-    # how often the numbers of a block change: in a room, as often as their distance from its end
+    # A block runs on while the numbers in it or beside it still change. A number between two walls changes as often as
+    # its distance from the far wall.
     walls, at, far, moves = [], 0, 0, [0] * 258
     for i in range(16384):
         walls.append(at == 0)
@@ -215,8 +219,8 @@ def early(r):
 
 def cxlmem(r):
     (number, a), = entries(r, "far")
-    # 100 launches: 500 steps, and four loads of 64 bytes by each of 256 items, two with the previous stride; the first step
-    #     has it, too
+    # Each of 100 launches has 500 steps. Each of its 256 items also makes four loads of 64 bytes. Two of the four loads
+    # have the stride of the previous access, and so has the very first step.
     assert number == 0 and (a["accesses"], a["random"], a["bytes"]) == (152400, 101199, 6753600) and a["waited"] > 0, (number, a)
 
 
@@ -236,7 +240,7 @@ def launchstack(r):
 
 
 def delay(r):
-    # of work-items whose number is a multiple of 8; the others do not wait
+    # only work-items whose number is a multiple of 8 wait
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
 
 
@@ -248,7 +252,7 @@ def allocations(r):
         stack = look.pop("stack")
         assert "main" in stack.split(" < ") if look["known"] else stack == 0, stack
         look.pop("unused")
-    # of the first two allocations, freed or not
+    # the map has room for the first two allocations, freed or not
     told = entries(r, "made")
     assert [(n, a["number"], a["size"], a["kind"]) for n, a in told] == [(0, 0, 4096, 1), (1, 1, 8192, 1)], told
     assert all(int(str(a["base"]), 0) and "main" in a["stack"].split(" < ") for _, a in told), told
@@ -256,7 +260,7 @@ def allocations(r):
 
 
 def bpftime_cuda_probe(r):
-    # the probe itself loses counts if two lanes are first at the same time
+    # bpftime's probe loses counts itself if two lanes insert the key at the same time
     (_, calls), = entries(r, "call_count")
     assert 0 < calls <= 1024, calls
 
@@ -286,7 +290,7 @@ def run(name, objects, workload, options, check):
     with open(out) as f:
         result = json.load(f)
     for kernel in result["kernels"]:
-        if kernel["probed"] != kernel["launches"] and kernel["outcome"] != "seen": # no program attaches to it
+        if kernel["probed"] != kernel["launches"] and kernel["outcome"] != "seen": # "seen": no program attaches to this kernel
             report(False, f"{name}: every launch is probed", kernel)
             return
     try:
@@ -306,7 +310,7 @@ else:
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
             ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("early", early), ("launchstack", launchstack)]
-# places of instructions in SPIR-V or OpenCL C, which CPU devices support
+# examples that need places inside a kernel, in SPIR-V or OpenCL C, which only CPU devices support
 INSIDE = [("divergence", divergence), ("guard", guard), ("mem_trace", mem_trace), ("barrierwait", barrierwait),
           ("atomichot", atomichot), ("coalescing", coalescing), ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer), ("cxlmem", cxlmem)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
@@ -320,7 +324,8 @@ for name, check in EXAMPLES + (INSIDE if device in ("pocl", "intel") else []):
         continue
     run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, ["--events", "9000"], check)
 
-if device in ("pocl", "intel") and env["OCL_ICD_VENDORS"]: # their kernels see the host's writes meanwhile
+# GPU kernels on these devices see writes of the host while they run
+if device in ("pocl", "intel") and env["OCL_ICD_VENDORS"]:
     run(f"allocations on {device}", [f"{build}/tests/examples/allocations.bpf.o"], "../tests/examples", [], allocations)
 if env["OCL_ICD_VENDORS"]:
     run(f"gpubpf_delay() on {device}", [f"{build}/tests/examples/delay.bpf.o"], "membw", [], delay)

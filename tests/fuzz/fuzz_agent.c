@@ -2,8 +2,11 @@
 // SOURCES: hooks/client/parse.c hooks/client/cache.c core/wire/files/blob_store.c hooks/process/environ.c hooks/opencl/binary.c hooks/opencl/image.c
 // SOURCES: core/wire/files/sha256.c hooks/opencl/spec_constant.c backends/spirv/wire/parts.c core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c
 // LIBS: -lpthread
-/* Feeds any bytes to the agent as a tool's message, as a cache file, and as a SPIR-V module with specialization
- * constants: the agent accepts or refuses them without harm. The first byte selects the parser. */
+/*
+ * Passes arbitrary bytes to the agent: as a message of the tool, as a cache file, and as a SPIR-V module with
+ * specialization constants. The agent must accept or refuse them without memory errors. The first byte selects the
+ * parser.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* symbols that the OpenCL layer's files need */
+/* definitions that the source files of the OpenCL hooks need */
 const cl_icd_dispatch *ocl;
 
 static struct ocl_program program = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -53,7 +56,7 @@ static void welcome(struct gpubpf_reader *r)
 	if (gpubpf_welcome_parse(r, &w))
 		return;
 	if (!w.sample)
-		abort(); /* the agent divides by it */
+		abort(); /* the agent divides by sample */
 }
 
 static void pattern(struct gpubpf_reader *r)
@@ -100,7 +103,7 @@ static void stored(const uint8_t *data, size_t size)
 	ocl_code_put(code);
 }
 
-/* the constant's size, its number and value, and the module */
+/* Input: the size of the constant's value, its id, its value, and the module. */
 static void special(const uint8_t *data, size_t size)
 {
 	static const cl_icd_dispatch table = { .clSetProgramSpecializationConstant = accept_constant };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/unwind/cfi.c
 // LIBS:
-/* Feeds any bytes to the unwinder as unwind tables: it reads no byte outside of them, and returns
- * only complete rows. The first four bytes select the code address, relative to the tables' start. */
+/*
+ * Passes arbitrary bytes to the unwinder as unwind tables. The unwinder must not read a byte outside the tables, and
+ * must return only complete rows. The first four bytes are the code address, relative to the start of the tables.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 4)
 		return 0;
 	memcpy(&place, data, 4);
-	copy = malloc(size - 4 ? size - 4 : 1); /* makes reads past the end visible to ASan */
+	copy = malloc(size - 4 ? size - 4 : 1); /* a copy of the exact size, so that ASan detects reads past its end */
 	if (!copy)
 		return 0;
 	memcpy(copy, data + 4, size - 4);

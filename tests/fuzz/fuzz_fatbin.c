@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c core/model/diag.c
 // LIBS: -llz4 -lzstd
-/* Parses any bytes as a CUDA image: the result is a diagnostic, or PTX that ends in a NUL. */
+/* Parses arbitrary bytes as a CUDA image. The result must be a diagnostic, or PTX that ends with a NUL. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A container may declare any size for its entries; a run must still use little memory. */
+/* Limit the memory of a run, since a container may declare any size for its entries. */
 static int stays_small(void *arg, const struct fatbin_entry *entry)
 {
 	return entry->plain_size > 16u << 20;

@@ -6,13 +6,16 @@
 // SOURCES: backends/hip/amdgpu/isa/mode.c backends/hip/amdgpu/isa/moves.c backends/hip/amdgpu/object/bundle.c
 // SOURCES: backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/descriptor.c backends/hip/amdgpu/object/elf.c
 // SOURCES: backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c
-// SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: core/model/diag.c core/model/places.c core/model/text/nearest.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-/* Code objects with any bytes as instructions and descriptors: the inspector lists places of all kinds, or gives a reason. */
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
+/*
+ * Code objects with arbitrary bytes as instructions and descriptors: the inspector lists the places of all kinds, or
+ * gives a reason why it cannot.
+ */
 #include "hip_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

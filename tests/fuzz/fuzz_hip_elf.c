@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c backends/hip/amdgpu/object/descriptor.c
 // SOURCES: core/wire/name.c core/wire/wire.c core/model/diag.c
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
-/* Parses any bytes after the header of an AMD ELF file: the reader never returns data outside of the file. */
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/backends/hip/kernels/prelude.h
+/* Parses arbitrary bytes after the header of an AMD ELF file. The reader must never return data outside the file. */
 #include "hip.h"
 
 #include "backends/hip/amdgpu/object/descriptor.h"
@@ -10,7 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads a descriptor's registers, and computes space for more, on a chip of each family. */
+/*
+ * Change a kernel descriptor to two more vector registers, for each GPU family. The changed descriptor must declare at
+ * least that many registers.
+ */
 static void descriptor(const uint8_t *bytes)
 {
 	static const struct hip_isa isas[] = {

@@ -2,8 +2,10 @@
 // SOURCES: backends/hip/amdgpu/object/bundle.c backends/hip/amdgpu/object/compressed.c backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c
 // SOURCES: backends/hip/amdgpu/object/msgpack.c core/wire/name.c core/wire/wire.c core/model/diag.c
 // LIBS: -lzstd
-/* Parses any bytes as a HIP image: the result is a diagnostic, or a code object whose readers stay
- * inside it. */
+/*
+ * Parses arbitrary bytes as a HIP image. The result must be a diagnostic, or a code object whose readers stay inside
+ * the object.
+ */
 #include "hip.h"
 
 #include "backends/hip/amdgpu/object/bundle.h"
@@ -11,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A bundle may declare any size; a run must still use little memory. */
+/* Limit the memory of a run, since a bundle may declare any size. */
 static bool stays_small(const uint8_t *data, size_t size)
 {
 	return !hip_is_compressed(data, size) || size < 24 || !(data[15] | data[19] | data[20] | data[23]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/object/elf.c backends/hip/amdgpu/object/meta.c backends/hip/amdgpu/object/msgpack.c core/wire/name.c core/wire/wire.c core/model/diag.c
-/* Parses any bytes as the metadata of a code object (MessagePack). */
+/* Parses arbitrary bytes as the metadata of an AMD code object, which is in MessagePack. */
 #include "hip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

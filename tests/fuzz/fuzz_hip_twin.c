@@ -13,18 +13,20 @@
 // SOURCES: backends/hip/amdgpu/rewrite/listing_object.c backends/hip/amdgpu/rewrite/operands.c
 // SOURCES: backends/hip/amdgpu/rewrite/saved_state.c backends/hip/amdgpu/rewrite/select_sites.c
 // SOURCES: backends/hip/amdgpu/rewrite/stub.c
-// SOURCES: core/model/diag.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
+// SOURCES: core/model/diag.c core/model/places.c core/model/text/nearest.c core/target.c backends/registry.c core/wire/name.c core/wire/match.c core/wire/glob.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_listing_write
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx1201 -nogpulib -mcode-object-version=5 -include tests/backends/hip/kernels/prelude.h
 /*
- * Makes twins of code objects with any bytes as instructions and descriptors; short probes stand at all
- * possible places. The result is a twin or a reason for refusal. LLVM's disassembler reads the reachable
- * code of a twin. The kernel's instructions must be in their order, byte by byte; an instruction with a
- * probe must be a branch to its stub. A place's stub must have the instruction once, and end by a branch
- * back to the next one. Every branch must reach its label, through islands if the limited range requires it.
+ * Makes twins of AMD code objects with arbitrary bytes as instructions and descriptors, with a short probe at each
+ * possible place. The result must be a twin, or a reason for the refusal. LLVM's disassembler reads the reachable code
+ * of a twin.
+ *
+ * The twin must have the kernel's instructions in their order, byte by byte. An instruction with a probe must be
+ * replaced by a branch to its stub. The stub must execute the displaced instruction once, and end with a branch to the
+ * next instruction. Each branch must reach its label, through islands if its range is too short.
  */
 #include "backends/hip/amdgpu/object/assemble.h"
 #include "backends/hip/amdgpu/emit.h"
@@ -39,7 +41,7 @@ int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *tex
 int __real_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
 int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *object);
 
-static const struct hip_draft *drafted; /* the listing whose stubs were written last */
+static const struct hip_draft *drafted; /* the kernel whose stubs were written last */
 static uint32_t reach;
 
 int __wrap_hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text)
@@ -76,7 +78,10 @@ static bool is_island(const struct hip_listing *l, uint32_t at)
 	return false;
 }
 
-/* Target of a branch through islands; each island must bring it nearer. */
+/*
+ * Returns the target of a branch, through islands. Each branch must stay in reach, and the islands must not form a
+ * loop.
+ */
 static uint32_t branch_target(const struct hip_listing *l, uint32_t at)
 {
 	for (uint32_t hops = 0;; hops++) {
@@ -90,7 +95,7 @@ static uint32_t branch_target(const struct hip_listing *l, uint32_t at)
 	}
 }
 
-/* requires an "s_branch" and returns its target */
+/* Require an s_branch at this offset. Returns its target. */
 static uint32_t branch(const struct hip_listing *l, uint32_t at)
 {
 	REQUIRE(word(l, at) >> 16 == drafted->isa->branch >> 16);
@@ -106,7 +111,7 @@ static bool has_body(uint32_t i)
 	return false;
 }
 
-/* End of a place's stub: the next stub's label, or the next pool of islands. */
+/* Returns the end of a place's stub: the label of the next stub, or the next pool of islands. */
 static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 {
 	uint32_t end = l->size;
@@ -123,7 +128,7 @@ static uint32_t end_of(const struct hip_listing *l, uint32_t from)
 	return end;
 }
 
-/* Is the instruction replaced by other code? */
+/* Returns true if the twin executes other code instead of the instruction. */
 static bool is_replaced(const struct hip_patch *patch)
 {
 	switch (patch->kind) {
@@ -137,7 +142,7 @@ static bool is_replaced(const struct hip_patch *patch)
 	}
 }
 
-/* at: the kernel's instruction to which the stub belongs */
+/* Check the stub at from. at is the offset of the displaced instruction in the twin. */
 static void check_place(const struct hip_listing *l, uint32_t from, const struct hip_patch *patch, uint32_t at)
 {
 	uint32_t end = end_of(l, from), n = 0;
@@ -148,7 +153,7 @@ static void check_place(const struct hip_listing *l, uint32_t from, const struct
 	REQUIRE(is_replaced(patch) || n >= 1);
 }
 
-/* Checks the twin's code for a patch; false: the kernel's own instruction is there. */
+/* Check the twin's code for a patch. Returns false if the twin must have the kernel's own instruction there. */
 static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 {
 	const struct hip_patch *patch = &drafted->code->patches[i];
@@ -165,12 +170,15 @@ static bool check_patch(const struct hip_listing *l, uint32_t i, uint32_t at)
 		REQUIRE(find(l, &to, HIP_STUB_WORD, patch->target) && branch(l, at) == to);
 	} else {
 		return (drafted->site_body && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_DEALLOC && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
-		       (patch->kind == HIP_PATCH_CLAUSE && drafted->site_body); /* calls of functions in the twin; left-out code */
+		       /* the twin replaces calls of its functions, and leaves out some instructions */
+		       (patch->kind == HIP_PATCH_CLAUSE && drafted->site_body);
 	}
 	return true;
 }
 
-/* Offset in the twin of the kernel's instruction at `off`: after the previous one, or where that continues. */
+/*
+ * Returns the twin's offset of the kernel's instruction at off: it follows the previous one, or a branch leads there.
+ */
 static uint32_t next_at(const struct hip_listing *l, uint32_t off, uint32_t at)
 {
 	uint32_t label;
@@ -181,7 +189,7 @@ static uint32_t next_at(const struct hip_listing *l, uint32_t off, uint32_t at)
 	return label;
 }
 
-/* A word of the kernel: a branch must lead to the same instruction. */
+/* Check that the twin has this word of the kernel. A branch must lead to the same instruction as in the kernel. */
 static void check_word(const struct hip_listing *l, uint32_t off, uint32_t at)
 {
 	uint32_t theirs, to;
@@ -229,7 +237,10 @@ int __wrap_hip_listing_write(const struct hip_listing *l, struct gpubpf_blob *ob
 	return __real_hip_listing_write(l, object);
 }
 
-/* Writes a short probe, which reads all context of its place; it replaces LLVM's output for programs. */
+/*
+ * Write a short probe that reads the whole context of its place. It stands in for the code that LLVM emits for a
+ * program.
+ */
 static void write_probe(FILE *f, uint32_t site, uint32_t given)
 {
 	static const char load[] = "\ts_getpc_b64 s[4:5]\n\ts_add_u32 s4, s4, gpubpf_arena@rel32@lo+4\n"
@@ -278,9 +289,9 @@ uint32_t hip_launch_args(const struct gpubpf_lower_job *job)
 }
 
 #define MAX_SITES 256
-#define MAX_KERNELS 64        /* and functions, per image */
+#define MAX_KERNELS 64        /* limit of kernels and functions per image */
 
-/* Marks the functions that a kernel calls, directly and indirectly. */
+/* Set called[] for each function that the kernel calls, directly or indirectly. */
 static void find_called(const struct hip_looked *l, const struct gpubpf_kernel_info *from, bool *called)
 {
 	for (uint32_t i = 0; i < from->ncallees; i++) {
@@ -303,7 +314,7 @@ static struct gpubpf_site_desc site_of(enum gpubpf_site kind, const struct gpubp
 	return site;
 }
 
-/* Adds sites of a kind in a kernel and its callees; returns their number. */
+/* Add sites of this kind in a kernel and in the functions that it calls. Returns the number of sites. */
 static uint32_t add_sites(const struct hip_looked *l, const struct gpubpf_kernel_info *kernel, const bool *called,
 			  enum gpubpf_site kind, struct gpubpf_insertions *at, struct gpubpf_site_desc *sites, uint32_t n)
 {
@@ -360,7 +371,7 @@ static void inject(const struct hip_looked *l, const struct gpubpf_kernel_info *
 	free(at.list);
 }
 
-/* Chooses a branch range: the hardware's, or a much smaller one that is still longer than a place's stub. */
+/* Choose a range for branches: that of the hardware, or a much smaller one that still exceeds a stub. */
 static uint32_t choose_reach(const uint8_t *data, size_t size)
 {
 	uint32_t sum = size;
@@ -371,7 +382,10 @@ static uint32_t choose_reach(const uint8_t *data, size_t size)
 	return sum % 3 ? 4 * (500 + sum % 3000) : HIP_BRANCH_RANGE_BYTES;
 }
 
-/* Chooses by the bytes: places of all kinds, a kernel's ends, one kind of single instructions with and without ends. */
+/*
+ * Choose the kinds of places by the input: all, only entry, exit and block ends, or single instructions with or without
+ * these.
+ */
 static uint32_t choose(const uint8_t *data, size_t size, uint32_t turn)
 {
 	const uint32_t ends = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END);

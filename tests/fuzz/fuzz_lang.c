@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: cli/lang/lang.c cli/lang/lex.c cli/lang/parse.c cli/lang/expr.c cli/lang/probe.c cli/lang/builtin.c cli/lang/common.c cli/lang/check.c cli/lang/check_call.c cli/lang/check_map.c
-// SOURCES: cli/lang/emit.c cli/lang/gen.c cli/lang/gen_action.c cli/lang/gen_expr.c cli/lang/gen_map.c cli/lang/gen_text.c cli/lang/gen_value.c
-// SOURCES: cli/lang/object.c cli/lang/types.c core/model/duration.c
-// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
+// SOURCES: cli/lang/lang.c cli/lang/tree/*.c cli/lang/parse/*.c cli/lang/check/*.c cli/lang/gen/*.c core/model/text/duration.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/text/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
-/* Compiles any bytes as a one-liner: the compiler refuses them with a position, or makes an object
- * that loads. The verifier may refuse such a program for its behaviour, never for its encoding. */
+/*
+ * Compiles arbitrary bytes as a one-liner. The compiler must refuse them with a position, or make an object that loads.
+ * The verifier may refuse the program because of its behaviour, but never because of its encoding.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static void load(const void *object, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char head[] = "--- program\n"; /* the second part of a case is its program */
+	/* an input may be a test case of the language; then only its program is used */
+	static const char head[] = "--- program\n";
 	const char *params[] = { "5", "text" };
 	char *text = malloc(size + 1);
 	struct lang_opts opts = { .name = "-e", .text = text, .size = size, .params = params, .nparams = 2 };

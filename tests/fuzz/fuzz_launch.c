@@ -2,9 +2,11 @@
 // SOURCES: hooks/launch/launch.c hooks/launch/count.c hooks/launch/kernel.c hooks/launch/record.c hooks/device/allocations.c hooks/unwind/stacks.c hooks/unwind/unwind.c hooks/unwind/cfi.c hooks/launch/twin_binding.c hooks/launch/twin_links.c hooks/launch/twin_load.c hooks/launch/twin_module.c hooks/launch/twin_refresh.c hooks/launch/twin_request.c hooks/launch/twin_steps.c hooks/launch/agent_job.c hooks/launch/async_twins.c hooks/launch/images.c hooks/device/copy_back.c hooks/device/device.c hooks/device/device_end.c hooks/device/devices.c hooks/device/final_copy.c hooks/launch/init.c hooks/device/external_maps.c hooks/device/shared_arena.c hooks/device/drain.c hooks/device/prefault.c hooks/device/clock.c hooks/client/leave.c hooks/client/parse.c hooks/process/session_state.c hooks/process/environ.c hooks/client/wait_budget.c hooks/launch/plan.c hooks/launch/hold.c maps/host/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/glob.c core/wire/placement.c
 // LIBS: -lpthread
-/* Runs a whole agent with any packets from its tool: it joins, launches kernels, loads images and copies
- * its arena, or continues alone. An input is a list of packets; the agent receives the next one whenever
- * it waits. The runtime below the agent fails only for invalid calls, and checks every range. */
+/*
+ * Runs a whole agent with arbitrary packets from its tool. The agent joins, launches kernels, loads images and copies
+ * its arena, or continues without a session. An input is a list of packets, and the agent receives the next one
+ * whenever it waits. The simulated runtime below the agent fails only for invalid calls, and checks every memory range.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +22,10 @@
 static int fuzz_socket(void);
 static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
-/* The agent's own state is static, so this file includes these files. The agent connects to this
- * harness. The waiting thread does the reader's work, so that an input always runs the same way. */
+/*
+ * This file includes the agent's source files because their state is static. The agent connects to this harness. The
+ * thread that waits also does the work of the reader thread, so that an input always runs in the same way.
+ */
 #define socket(domain, type, protocol) fuzz_socket()
 #define connect(fd, address, size) 0
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
@@ -37,14 +41,16 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #include "hooks/process/agent_thread.h"
 #include "maps/layout.h"
 
-#define ARENA_SIZE (768u << 10) /* holds two tables of allocations and the table of granules */
+#define ARENA_SIZE (768u << 10) /* bytes; enough for two tables of allocations and the table of granules */
 #define KERNELS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* variations of the adapter */
+/* properties of the simulated device and runtime, as bits */
 enum { DISCRETE = 1, NO_LIST = 2, HEADERS = 4, REASON = 8, NO_LOAD = 16, NO_KERNEL = 32, NO_ATTACH = 64 };
-/* in a packet: kinds of its two descriptors (three bits each), and its sequence number */
+/*
+ * A packet's second byte: the kinds of its two file descriptors, with three bits each, and the flags OTHER_SEQ and RAW.
+ */
 enum { FD_NONE, FD_TABLE, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
 enum { OTHER_SEQ = 64, RAW = 128 };
 
@@ -63,7 +69,7 @@ uint64_t gpubpf_now_ns(void)
 	return now += 1000;
 }
 
-/* Data that is not available now never arrives. */
+/* Do not wait: data that is not available now never arrives. */
 static int fuzz_poll(struct pollfd *fd, int timeout_ms)
 {
 	int n = poll(fd, 1, 0);
@@ -131,7 +137,10 @@ static int fuzz_socket(void)
 	return pair[1];
 }
 
-/* Makes an arena with a valid header; the packet's bytes after the first 20 fill the rest, including layouts. */
+/*
+ * Make an arena with a valid header. The packet's bytes from the 21st on fill the rest, including the layouts of the
+ * maps.
+ */
 static int arena_fd(const uint8_t *data, size_t size, size_t room)
 {
 	struct gpubpf_arena_hdr hdr = {
@@ -190,7 +199,9 @@ static int descriptor(int which, const uint8_t *data, size_t size)
 	}
 }
 
-/* Delivers the next packet: type, flags, two bytes of length, payload. False at the input's end. */
+/*
+ * Send the next packet of the input: type, flags, two bytes of length, payload. Returns false at the end of the input.
+ */
 static bool feed(void)
 {
 	struct gpubpf_writer w = {0};
@@ -208,7 +219,7 @@ static bool feed(void)
 		w.size = input_end - input;
 	w.data = (uint8_t *)input;
 	input += w.size;
-	if (type == 255 && kept_table >= 0) { /* changes the kernel table while the agent runs */
+	if (type == 255 && kept_table >= 0) { /* type 255: write to the kernel table while the agent runs */
 		if (pwrite(kept_table, w.data, w.size < 4096 ? w.size : 4096, how * 8) < 0)
 			abort();
 		return feed();
@@ -251,7 +262,7 @@ static int device_open(const struct gpubpf_device_open *how, struct gpubpf_devic
 	return 0;
 }
 
-/* The agent keeps a shared arena mapped, as a process has one; here each input has. */
+/* Unmap the arena. The agent keeps a shared arena until its process ends, but here many inputs run in one process. */
 static void device_close(struct gpubpf_device *device)
 {
 	if (device->mapped && !(bits & DISCRETE))
@@ -275,7 +286,7 @@ static int arena_attach(struct gpubpf_device *device, void *host, size_t size, u
 	return 0;
 }
 
-/* Every byte of the copied range must exist. */
+/* Copy to the device. Aborts if the range is outside the arena, and reads every byte of the source. */
 static int push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
 {
 	uint64_t sum = 0;
@@ -325,16 +336,16 @@ static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf
 	return 0;
 }
 
-static char *kernels(void *program)
+static struct gpubpf_names *kernels(void *program)
 {
-	return bits & NO_LIST ? NULL : strdup("k0;k1;;other");
+	return bits & NO_LIST ? NULL : gpubpf_names_split("k0;k1;;other", ';');
 }
 
 static void image_put(struct gpubpf_hook_image *image)
 {
 }
 
-/* All work runs in place, so that an input always takes the same path. */
+/* Do the work in the calling thread, so that an input always takes the same path. */
 void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 {
 	work(arg);
@@ -345,13 +356,15 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
 	return -EAGAIN;
 }
 
-static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpubpf_image_kind kind,
-		     const void *data, size_t size, const char *options, void **module, struct gpubpf_reason *why)
+static int twin_load(struct gpubpf_hook_device *device, void *program, const struct gpubpf_hook_twin_image *image, void **module,
+		     struct gpubpf_reason *why)
 {
 	if (bits & NO_LOAD)
 		return -EINVAL;
-	*module = malloc(size + strlen(options) + 1);
-	memcpy(*module, data, size);
+	*module = malloc(image->size + image->code_size + strlen(image->options) + 1);
+	memcpy(*module, image->data, image->size);
+	if (image->code)
+		memcpy((char *)*module + image->size, image->code, image->code_size);
 	return 0;
 }
 
@@ -431,7 +444,7 @@ static void application(void)
 	gpubpf_hook_device_destroy(device);
 }
 
-/* Resets the state like in the child of a fork, without the parent's objects. */
+/* Reset the agent's state as in the child of a fork, without the parent's objects. */
 static void forget(void)
 {
 	struct gpubpf_kernel_table *table = gpubpf_client.table;

@@ -2,9 +2,11 @@
 // SOURCES: hooks/level_zero/code.c hooks/level_zero/native.c backends/spirv/device/level_zero/module.c backends/spirv/wire/parts.c backends/spirv/wire/clock.c
 // SOURCES: hooks/client/cache.c core/wire/files/blob_store.c hooks/process/environ.c core/wire/files/sha256.c core/wire/wire.c core/wire/name.c
 // LIBS: -lpthread
-/* Feeds any bytes to the agent as cached data of native code, as a twin to load, and as an application's
- * module with flags and specialization constants, with or without parts: the agent accepts or refuses
- * them. The driver's input must be inside of valid memory. The first byte selects the parser. */
+/*
+ * Passes arbitrary bytes to the agent's Level Zero code: as cached native code, as a twin to load, and as an
+ * application's module. The module has flags, specialization constants and optional parts. The agent must accept or
+ * refuse the bytes, and must pass only valid memory to the driver. The first byte selects the parser.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +77,7 @@ static void stored(const uint8_t *data, size_t size)
 
 #define PARTS 3
 
-/* Copies the application's data to separate memory of exact size. */
+/* Copy the application's data to separate memory of the exact size, so that ASan detects reads past its end. */
 static void *copy_exact(const uint8_t **data, size_t *size, size_t want)
 {
 	size_t n = want < *size ? want : *size;

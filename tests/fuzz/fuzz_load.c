@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/insn.c core/model/diag.c core/model/text/duration.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/text/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
-/* Loads any bytes as an object: the loader accepts them or refuses them with a diagnostic, without
- * harm; the verifier does the same with the programs. */
+/*
+ * Loads arbitrary bytes as an object. The loader must accept them, or refuse them with a diagnostic. The verifier must
+ * do the same with the programs.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Prints every map's content, or zeros, through its BTF, to exercise typed.c. */
+/* Print the content of a map, or zeros, by its BTF type. This tests core/load/typed.c. */
 static void show(const struct gpubpf_loaded *loaded, const struct gpubpf_map *map)
 {
 	const struct btf *btf = loaded->objects[map->object].btf;

@@ -2,8 +2,11 @@
 // SOURCES: hooks/loader/bpf.c hooks/loader/copy.c hooks/loader/file.c hooks/loader/handle.c hooks/loader/map.c hooks/loader/memory.c hooks/loader/map_fd_values.c hooks/loader/object.c hooks/loader/perf.c
 // SOURCES: hooks/loader/pin.c hooks/loader/prog.c hooks/loader/map_adopt.c hooks/loader/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
 // LIBS:
-/* Any memory, descriptors and session answers: the library answers a loader's system call or forwards it, and accesses
- * only the caller's memory. Four bytes select the call and the address of its attribute, which that memory starts with. */
+/*
+ * Makes system calls of a loader, with arbitrary memory, file descriptors and answers of the session. The library must
+ * answer a call or pass it to the Linux kernel, and may access only the caller's memory. Four bytes of the input select
+ * the call and the address of its attribute; the memory starts with that attribute.
+ */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@
 #include "hooks/loader/loader.h"
 
 #define BASE 0x10000u              /* address of the caller's memory */
-#define SKIP 8                     /* bytes that select the call */
+#define SKIP 8                     /* bytes of the input that select the call */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -140,7 +143,7 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
-/* the system call's number */
+/* Stands in for the Linux kernel: returns the next bytes of the input. */
 long kernel_call(long nr, const long arg[6])
 {
 	uint64_t *number = (uint64_t *)arg[2];

@@ -9,11 +9,11 @@
 // SOURCES: backends/cuda/ptx/passes/operands_named.c backends/cuda/ptx/passes/place_probes.c
 // SOURCES: backends/cuda/ptx/passes/reconverge.c backends/cuda/ptx/passes/register.c backends/cuda/ptx/passes/result.c
 // SOURCES: backends/cuda/ptx/passes/sink_probes.c backends/cuda/ptx/passes/slice.c backends/cuda/ptx/passes/splice.c
-// SOURCES: core/lower/ctx.c core/model/places.c core/model/nearest.c core/target.c core/wire/name.c core/wire/match.c
+// SOURCES: core/lower/ctx.c core/model/places.c core/model/text/nearest.c core/target.c backends/registry.c core/wire/name.c core/wire/match.c
 // SOURCES: core/wire/glob.c core/model/diag.c
 /*
- * Parses any bytes as PTX: the parser refuses them with a diagnostic, or the printer reproduces them.
- * Then each kernel gives a twin or a reason, both from the whole module and from the part that it needs.
+ * Parses arbitrary bytes as PTX. The parser must refuse them with a diagnostic, or the printer must reproduce them.
+ * Then each kernel must give a twin or a reason, both from the whole module and from the part that the kernel needs.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@
 #include "core/target.h"
 #include "core/wire/name.h"
 
-#define KERNELS 4 /* per text: keeps an input fast */
+#define KERNELS 4 /* limit of kernels per input, which keeps a run short */
 #define PLACES 128 /* probed places per kernel */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,7 +46,7 @@ static void print_again(const struct ptx_module *m)
 static void make_twin(const struct ptx_module *m, uint32_t kernel)
 {
 	char body[] = "mov.u32 %r, 1;", name[256];
-	struct cuda_probe probes[GPUBPF_NSITES]; /* one per kind of place */
+	struct cuda_probe probes[GPUBPF_NSITES]; /* a probe for each kind of place */
 	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { { 0 } };
 	struct gpubpf_insertion insertions[PLACES];
 	struct gpubpf_lower_job job = { .sites = sites, .nsites = GPUBPF_NSITES, .insertions = insertions };
@@ -55,7 +55,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	struct ptx_place *places;
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
-	bool blocks = m->ntokens & 2; /* then the lanes of a block may synchronise */
+	bool blocks = m->ntokens & 2; /* true for some inputs: the probes may synchronise the lanes of a block */
 
 	if (len >= sizeof(name) || ptx_child(m, kernel, PTX_BLOCK, 0) == PTX_NONE)
 		return;

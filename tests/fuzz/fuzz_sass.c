@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/sass/inspect.c backends/cuda/sass/isa/access.c backends/cuda/sass/isa/effects.c
+// SOURCES: backends/cuda/sass/inspect.c backends/cuda/sass/isa/access.c backends/cuda/sass/isa/constant.c
+// SOURCES: backends/cuda/sass/isa/decode.c backends/cuda/sass/isa/demote.c backends/cuda/sass/isa/effects.c
 // SOURCES: backends/cuda/sass/isa/form.c backends/cuda/sass/isa/isa.c backends/cuda/sass/isa/lane_count.c
 // SOURCES: backends/cuda/sass/isa/operands.c backends/cuda/sass/isa/scoreboard.c backends/cuda/sass/cubin/cubin.c
 // SOURCES: backends/cuda/sass/cubin/image.c backends/cuda/sass/cubin/lines.c backends/cuda/sass/cubin/module.c
 // SOURCES: backends/cuda/sass/cubin/params.c backends/cuda/sass/analysis/addresses.c
-// SOURCES: backends/cuda/sass/analysis/callees.c backends/cuda/sass/analysis/code.c
-// SOURCES: backends/cuda/sass/analysis/constant.c backends/cuda/sass/analysis/flight.c
+// SOURCES: backends/cuda/sass/analysis/callees.c backends/cuda/sass/analysis/cfg.c
+// SOURCES: backends/cuda/sass/analysis/boards.c backends/cuda/sass/analysis/code.c
+// SOURCES: backends/cuda/sass/analysis/liveness.c
+// SOURCES: backends/cuda/sass/analysis/flight.c
 // SOURCES: backends/cuda/sass/analysis/functions.c backends/cuda/sass/analysis/live.c
 // SOURCES: backends/cuda/sass/analysis/places.c backends/cuda/sass/probe/body.c backends/cuda/sass/probe/branch.c
 // SOURCES: backends/cuda/sass/probe/entry_value_reuse.c backends/cuda/sass/probe/numbering.c
@@ -28,12 +31,13 @@
 // SOURCES: backends/cuda/sass/check/kept_values.c backends/cuda/sass/check/kernel_insns.c
 // SOURCES: backends/cuda/sass/check/pending.c backends/cuda/sass/check/relocations.c backends/cuda/sass/check/timing.c
 // SOURCES: backends/cuda/sass/check/work.c backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c
-// SOURCES: backends/cuda/wire/fatbin_format.c core/model/diag.c core/model/nearest.c core/model/places.c
+// SOURCES: backends/cuda/wire/fatbin_format.c core/model/diag.c core/model/text/nearest.c core/model/places.c
 // SOURCES: core/wire/glob.c core/wire/match.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf -llz4 -lzstd
 /*
- * Parses any bytes as a cubin: lists its places, and inserts probes into each kernel. The checker reads each result:
- * a twin, or a reason for refusal. Three unused bytes of the ELF header select the probes and the kinds of places.
+ * Parses arbitrary bytes as a cubin, lists its places, and inserts probes into each kernel. The result must be a
+ * twin, or a refusal of the injection or of the checker with its reason. Three unused bytes of the ELF header select the probes and the
+ * kinds of places.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -52,26 +56,31 @@
 #include "backends/cuda/sass/target.h"
 #include "backends/cuda/sass/rewrite/twin.h"
 #include "core/model/diag.h"
+#include "tests/backends/cuda/sass/isa/insn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-/* -- selection by the header -- */
+/* -- selection by unused bytes of the ELF header -- */
 
 #define MAX_AROUND 64
 #define MAX_KERNELS 16
 
-/* offsets of the three bytes, and flags in the second */
+/* Offsets of the three bytes in the ELF header, and flags in the byte PROBES_AT. */
 enum { KINDS_AT = EI_PAD, PROBES_AT, GIVEN_AT };
 enum { NO_ENTRY = 1, NO_EXIT = 2, COUNTS = 4, PARTS = 8, MEETS = 16, ENDS_EARLY = 32, VOTES = 64, UNSEEN_TOO = 128 };
 
 struct wanted {
-	uint32_t kinds;            /* kinds of single instructions, and of functions */
+	/* set of the kinds of places that get a probe; only kinds at single instructions and at functions */
+	uint32_t kinds;
 	uint8_t probes, given;
 };
 
-/* First only gpu/mem/, then each kind alone, and finally all. */
+/*
+ * Read the selection. The byte at KINDS_AT is the number of a kind of place. The value 0 selects gpu/mem/
+ * instead. A number past the last kind selects all kinds.
+ */
 static struct wanted read_selection(const uint8_t *data)
 {
 	const uint32_t all = gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
@@ -85,11 +94,16 @@ static struct wanted read_selection(const uint8_t *data)
 
 #define MAX_INSNS 16
 
-/* LDL.64 R4, [given]; ISETP.NE P0, R0; MOV R2, 0 under it; EXIT */
-static const struct sass_insn ldl = { 0x0000000000047983, 0x000ea80000100a00 }, compare = { 0x000000ff0000720c, 0x004fda0003f05270 },
-			      move = { 0x0000000000020802, 0x000fe20000000f00 }, ends = { 0x000000000000794d, 0x000fea0003800000 };
+/* LDL.64 R4, [given]; ISETP.NE P0, R0; @P0 MOV R2, 0; EXIT */
+static const struct sass_word ldl = { 0x0000000000047983, 0x000ea80000100a00 },
+			      compare = { 0x000000ff0000720c, 0x004fda0003f05270 },
+			      move = { 0x0000000000020802, 0x000fe20000000f00 },
+			      ends = { 0x000000000000794d, 0x000fea0003800000 };
 
-/* R0 and R1 are 0. The probe reads the context; lanes diverge, vote, load from address 0, reconverge, and end. */
+/*
+ * Make a probe with R0 and R1 = 0. It reads the context; its lanes diverge, vote, load from address 0, reconverge and
+ * exit.
+ */
 static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, unsigned how, unsigned given)
 {
 	struct sass_insn *i = calloc(MAX_INSNS, sizeof(*i));
@@ -100,22 +114,23 @@ static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, u
 	i[n++] = sass_move_imm(0, 0);
 	i[n++] = sass_move_imm(1, 0);
 	if (given)
-		i[n++] = sass_with_field(ldl, 40, 24, SASS_INPUT_BASE + (given - 1) % SASS_NINPUTS * SASS_INPUT_STRIDE);
-	i[n++] = compare;
+		i[n++] = sass_with_field(sass_decode(ldl), 40, 24,
+					 SASS_INPUT_BASE + (given - 1) % SASS_NINPUTS * SASS_INPUT_STRIDE);
+	i[n++] = sass_decode(compare);
 	if (how & ENDS_EARLY)
-		i[n++] = sass_with_field(ends, 12, 4, 0);
+		i[n++] = sass_with_field(sass_decode(ends), 12, 4, 0);
 	if (how & MEETS)
 		i[n++] = sass_bssy(0, (3 + !!(how & PARTS)) * SASS_INSN);
 	if (how & VOTES)
 		i[n++] = sass_vote(3);
 	else
-		i[n++] = move;
+		i[n++] = sass_decode(move);
 	if (how & PARTS)
 		i[n++] = sass_with_field(sass_bra(arch, SASS_INSN), 12, 4, 8);
 	i[n++] = sass_with_field(sass_with_field(sass_load(arch, 2, 0, SASS_WIDTH_32), SASS_WRITE_AT, 3, 1), 12, 4, 0);
 	if (how & MEETS)
 		i[n++] = sass_bsync(0);
-	i[n++] = sass_with_field(ends, SASS_WAIT_AT, 6, 2);
+	i[n++] = sass_with_field(sass_decode(ends), SASS_WAIT_AT, 6, 2);
 	*probe = (struct sass_probe){ .insns = i, .n = n, .frame = 16 };
 	sass_probe_update_usage(probe);
 }
@@ -181,7 +196,7 @@ static void find_places(struct probing *p)
 		sass_code_reserve(&p->code, p->list[i].place.at);
 }
 
-/* Makes the code that counts lanes, and the exit's probe after it. */
+/* Join the code that counts lanes of a block with the probe, which runs after that code. */
 static void join(const struct sass_arch *arch, bool end, struct sass_probe *probe)
 {
 	struct sass_probe both;
@@ -191,7 +206,7 @@ static void join(const struct sass_arch *arch, bool end, struct sass_probe *prob
 	*probe = both;
 }
 
-/* Builds the probes like inject.c. */
+/* Build the probes of entry and exit in the same way as inject.c. */
 static void make_probes(struct probing *p)
 {
 	unsigned how = p->wanted.probes;
@@ -227,7 +242,7 @@ static void make_twin(struct probing *p)
 	has.entry |= has.counts;
 	has.exit |= has.counts;
 	err = graft(p, &has, &grafted);
-	if (err == -EINVAL && p->around.n && p->diag.what[0]) { /* retries without probes at instructions */
+	if (err == -EINVAL && p->around.n && p->diag.what[0]) { /* retry with probes at entry and exit only */
 		gpubpf_diag_init(&p->diag);
 		p->around.n = 0;
 		err = graft(p, &has, &grafted);
@@ -238,7 +253,8 @@ static void make_twin(struct probing *p)
 		err = sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
 	sass_twin_finish(&twin);
 	has.counts = grafted.counts = !grafted.counts;
-	if (!err && !sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag)) /* the checker must find the bad code */
+	/* check a twin whose declared contents differ from its code; the checker must not crash, its verdict is ignored */
+	if (!err && !sass_twin_write(p->app, p->k, &p->code, &probes, &grafted, &twin, &p->diag))
 		sass_check(p->app, p->k, &p->code, &twin, &has, &p->around, &p->diag);
 	if (err == -EINVAL && !p->diag.what[0])
 		abort();
@@ -278,7 +294,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k, co
 
 /* -- any bytes -- */
 
-/* Inspects the bytes for a device of an architecture that they declare. */
+/* Inspect the bytes for a device of the architecture that their header declares. */
 static void inspect_bytes(const uint8_t *data, size_t size, uint32_t sm, uint32_t kinds)
 {
 	const struct gpubpf_image image = { .kind = GPUBPF_IMAGE_CUBIN, .data = data, .size = size, .places = kinds };
@@ -316,7 +332,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* -- mutation of inputs -- */
 
-/* Replaces one instruction of a kernel, or overwrites it with random bytes. False: the input has no code. */
+/* Replace one instruction of a kernel, or overwrite it with random bytes. Returns false if the input has no code. */
 static bool mutate_code(uint8_t *data, size_t size, unsigned seed)
 {
 	struct gpubpf_diag diag;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: core/session/*.c core/session/*/*.c core/wire/*.c core/wire/files/*.c core/load/*.c core/load/*/*.c core/verify/*.c
 // SOURCES: maps/*.c maps/host/*.c maps/kinds/*.c
-// SOURCES: core/model/insn.c core/model/param.c core/model/diag.c core/model/duration.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/placement.c core/model/print_spec.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c core/model/utf8.c
+// SOURCES: core/model/insn.c core/model/param.c core/model/diag.c core/model/text/duration.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/placement.c core/model/text/print_spec.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c core/model/text/utf8.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
-/* Any packets from a process, and any bytes in its kernel table: the session serves or disconnects
- * it, reports its data, and continues to serve others. */
+/*
+ * Sends arbitrary packets from a process, and writes arbitrary bytes to its kernel table. The session must serve or
+ * disconnect that process, report its data, and continue to serve other processes.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,21 +17,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/session.h"
+#include "core/session/private.h"
+#include "core/session/report/private.h"
 #include "core/worker/job.h"
 #include "core/worker/installed.h"
 #include "core/worker/spawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RAW, TABLE, ARENA, MESSAGE, STEPS = 32 }; /* kinds of steps; from MESSAGE on with a well-formed header */
+/* kinds of steps: RAW bytes, changes of memory, and from MESSAGE on packets with a valid header */
+enum { RAW, TABLE, ARENA, MESSAGE, STEPS = 32 };
 
 static struct gpubpf_session *session;
 static char dir[64];
 static int kept[64];
 static unsigned int nkept;
 
-/* Real workers would fork per input; here every job fails as if its worker died. */
+/*
+ * Replacement of the worker's client. Real workers would fork for each input; here every job fails as if its worker
+ * died.
+ */
 struct gpubpf_worker {
 	int none;
 };
@@ -79,7 +86,7 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return -EPIPE;
 }
 
-/* An image that starts with '_' has the kernel k. */
+/* Returns the kernel k for an image that starts with '_', otherwise an error. */
 int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
 			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 			  uint32_t *nkernels, struct gpubpf_diag *diag)
@@ -112,62 +119,65 @@ int gpubpf_worker_build(struct gpubpf_worker *worker, const struct gpubpf_device
 	return -EINVAL;
 }
 
+int gpubpf_worker_assemble(struct gpubpf_worker *starter, const struct gpubpf_assembly *what,
+			   struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	return -EINVAL;
+}
+
 static void remove_dir(void)
 {
 	rmdir(dir);
 }
 
-/* one that can attach and detach; every worker refuses it */
-static void load_program(struct gpubpf_session *s)
+/* Load a program that can be attached and detached, but not compiled. */
+static void load_program(struct gpubpf_loaded *loaded)
 {
 	struct gpubpf_prog *prog = calloc(1, sizeof(*prog));
 
 	strcpy(prog->name, "p");
 	strcpy(prog->section, "gpu/entry/k*");
 	strcpy(prog->pattern, "k*");
-	prog->facts = calloc(1, 4096); /* gpubpf_facts_destroy() reads past it, where the verifier has private data */
+	/* larger than the struct: gpubpf_facts_destroy() reads private data of the verifier behind it */
+	prog->facts = calloc(1, 4096);
 	prog->facts->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*prog->facts->map_use));
-	s->loaded->unit.progs = prog;
-	s->loaded->unit.nprogs = 1;
-	s->loaded->objects = calloc(1, sizeof(*s->loaded->objects));
-	s->loaded->nobjects = 1;
-	if (gpubpf_links_open(s) < 0)
-		abort();
+	prog->facts->prints = true;
+	loaded->unit.progs = prog;
+	loaded->unit.nprogs = 1;
+	loaded->objects = calloc(1, sizeof(*loaded->objects));
+	loaded->nobjects = 1;
 }
 
-/* a session with a program, a map and a ring, so that packets can refer to an arena */
+/* Load a program, a map and a ring buffer into the session, so that packets can refer to an arena. */
 static void load(struct gpubpf_session *s)
 {
 	static const char *const names[] = { "counts", "ring" };
 	static const uint32_t types[] = { 1, 27 };
+	struct gpubpf_loaded *loaded = calloc(1, sizeof(*loaded));
 	struct gpubpf_diag diag;
 
-	s->loaded = calloc(1, sizeof(*s->loaded));
-	s->loaded->unit.maps = calloc(2, sizeof(*s->loaded->unit.maps));
-	s->loaded->unit.nmaps = 2;
-	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
-	s->map_records = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_records));
-	s->map_set = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_set));
+	loaded->unit.maps = calloc(2, sizeof(*loaded->unit.maps));
+	loaded->unit.nmaps = 2;
 	for (int i = 0; i < 2; i++) {
-		struct gpubpf_map *m = &s->loaded->unit.maps[i];
+		struct gpubpf_map *m = &loaded->unit.maps[i];
 
 		strcpy(m->name, names[i]);
 		m->type = gpubpf_map_type_find(types[i]);
 		m->key_size = i ? 0 : 4;
 		m->value_size = i ? 0 : 8;
 		m->max_entries = i ? 4096 : 16;
-		m->session = s;
 	}
-	load_program(s);
-	s->has_rings = s->print_ring = true;
+	load_program(loaded);
+	gpubpf_unit_set_loaded(s, loaded);
+	if (gpubpf_unit_open_links(s) < 0 || gpubpf_unit_collect_use(s) < 0 || gpubpf_maps_open(s) < 0)
+		abort();
 	gpubpf_diag_init(&diag);
 	if (gpubpf_arena_open(s, 2, NULL, 0, 0, &diag) < 0)
 		abort();
-	s->print_ring = false; /* other arenas omit it, because they are faster to make */
 	s->state = GPUBPF_SESSION_LOADED;
 }
 
-/* One session per input, so that a crash depends on that input only. */
+/* Start a new session for each input, so that a crash depends on that input only. */
 static void begin(size_t size)
 {
 	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = "/nonexistent", .wait_ms = 1 };
@@ -185,7 +195,7 @@ static void begin(size_t size)
 		abort();
 }
 
-/* The builders have threads: waits for their requests, so that an input always runs the same way. */
+/* Wait until the builder threads have answered all requests, so that an input always runs in the same way. */
 static void wait_for_builders(void)
 {
 	while (gpubpf_session__pending(session))
@@ -198,13 +208,13 @@ static int join(void)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	strcpy(addr.sun_path, session->path);
+	strcpy(addr.sun_path, gpubpf_session__path(session));
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		abort();
 	return sock;
 }
 
-/* Receives answers and keeps their descriptors until the input ends, as long as a loader's objects. */
+/* Receive the answers. Keep their file descriptors until the input ends, as a loader keeps its objects. */
 static void hear(int sock)
 {
 	static uint8_t buffer[GPUBPF_MSG_BUF];
@@ -263,10 +273,10 @@ static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t 
 		send(sock, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		break;
 	case TABLE:
-		scribble(session->table, sizeof(*session->table), how, data, size);
+		scribble(session->report->table, sizeof(*session->report->table), how, data, size);
 		break;
 	case ARENA:
-		scribble(session->arenas[0].base, session->arenas[0].layout.size, how, data, size);
+		scribble(gpubpf_arena_at(session, 0)->base, gpubpf_arena_at(session, 0)->layout.size, how, data, size);
 		break;
 	default:
 		message(sock, op % STEPS - MESSAGE + 1, how, data, size);

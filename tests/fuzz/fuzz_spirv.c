@@ -4,11 +4,11 @@
 // SOURCES: backends/spirv/spirv/module/access.c backends/spirv/spirv/rewrite/insn_probe.c backends/spirv/spirv/rewrite/blocks.c
 // SOURCES: backends/spirv/spirv/rewrite/calls.c backends/spirv/spirv/rewrite/fill.c backends/spirv/spirv/module/functions.c backends/spirv/spirv/rewrite/place_values.c
 // SOURCES: backends/spirv/spirv/module/lines.c backends/spirv/spirv/module/named.c core/lower/ctx.c
-// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/diag.c core/model/places.c core/model/nearest.c core/model/insn.c core/model/tables.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/diag.c core/model/places.c core/model/text/nearest.c core/model/insn.c core/model/tables.c core/model/text/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
 /*
- * Parses any bytes as a SPIR-V module: the reader refuses it with a diagnostic, or the writer gives
- * the same bytes. The twin of all its kernels must be readable and have the same kernels, with
- * wrapped ones as twins. Parses any bytes as a container of parts in the same way.
+ * Parses arbitrary bytes as a SPIR-V module. The reader must refuse it with a diagnostic, or the writer must give the
+ * same bytes. The twin of all its kernels must be readable and have the same kernels, with a twin for each wrapped one.
+ * The bytes are also parsed as a container of several modules in the same way.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* a program that reads every argument in every way */
+/* a program that reads all arguments of the kernel */
 static struct gpubpf_insn insns[] = { { .kind = GPUBPF_INSN_CALL, .imm = 520 } };
 static struct gpubpf_prog prog = { .insns = insns, .ninsns = 1 };
 static const struct gpubpf_unit unit = { .progs = &prog, .nprogs = 1 };
 static const uint32_t progs[] = { 0 };
 static const struct gpubpf_device_caps caps = { .ordinal = 1 };
 
-/* some rows of each kind; other opcodes have no row */
+/* A table with some opcodes of each form, instead of the whole table. */
 const struct gpubpf_spv_opcode gpubpf_spv_opcodes[] = {
 	{ SpvOpExtInst, "OpExtInst", "--i-I" }, { SpvOpFunctionCall, "OpFunctionCall", "--iI" }, { SpvOpLoad, "OpLoad", "--i" },
 	{ SpvOpStore, "OpStore", "ii" }, { SpvOpVectorShuffle, "OpVectorShuffle", "--ii" },
@@ -48,7 +48,7 @@ static struct gpubpf_site_desc site_of(const struct gpubpf_spv_kernel *k, enum g
 	return desc;
 }
 
-/* The injector's output must be a module with the same number of kernels, and a twin for each wrapped one. */
+/* Check the injector's output: a module with the expected number of kernels, and a twin for each wrapped kernel. */
 static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32_t wrapped)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -71,7 +71,7 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 #define PLACES (GPUBPF_SITE_BIT(MEM_ALL) | GPUBPF_SITE_BIT(LINE) | GPUBPF_SITE_BIT(INSN) | GPUBPF_SITE_BIT(MARK) | GPUBPF_SITE_BIT(BRANCH) | \
 		GPUBPF_SITE_BIT(CALL) | GPUBPF_SITE_BIT(CALL_EXIT))
 
-/* kinds of places of a kernel */
+/* kinds of places that a kernel can have */
 static const enum gpubpf_site kinds[] = {
 	GPUBPF_SITE_ENTRY, GPUBPF_SITE_EXIT, GPUBPF_SITE_BLOCK_BEGIN, GPUBPF_SITE_BLOCK_END, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_LINE, GPUBPF_SITE_INSN,
 	GPUBPF_SITE_MARK, GPUBPF_SITE_BRANCH, GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT,
@@ -87,7 +87,7 @@ static uint32_t index_of(enum gpubpf_site kind)
 	return i;
 }
 
-/* Adds all visible accesses of the kernel and of every function in the module, and all other places of instructions. */
+/* Add all memory accesses of the kernel and of every function in the module, and all other places at instructions. */
 static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
 		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {

@@ -3,9 +3,11 @@
 // SOURCES: core/verify/cost.c core/verify/facts.c core/verify/memory.c core/verify/prune.c core/verify/range.c
 // SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_linux.c core/verify/report.c
 // SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
-// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/nearest.c core/model/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
-/* Verifies any bytes as a program: the verifier accepts it or refuses it with a reason, without
- * harm. The first byte selects options, the rest is raw instructions; maps of five types exist. */
+// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/text/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
+/*
+ * Verifies arbitrary bytes as a program. The verifier must accept it, or refuse it with a reason. The first byte
+ * selects options, the rest is raw instructions. The program can use maps of five types.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ static struct gpubpf_map maps[] = {
 	{ .name = "events", .key_size = 4, .value_size = 32, .max_entries = 16 },
 };
 
-/* Facts that lowering cannot handle are a bug of the verifier. */
+/* Abort if the facts of an accepted program are ones that lowering cannot handle. */
 static void check(const struct gpubpf_prog *prog)
 {
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
@@ -44,7 +46,7 @@ static void check(const struct gpubpf_prog *prog)
 	}
 }
 
-/* A trace line must be one line, and terminated. */
+/* Abort if a trace line contains a line feed or is not terminated. */
 static void check_line(void *arg, const char *line)
 {
 	uint64_t *lines = arg;

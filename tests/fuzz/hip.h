@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads all data of a code object that the worker reads before it makes code, and reads back rewritten data. */
+/* Reads all data of a code object that the worker reads before it makes a twin. Rewritten data is read back. */
 #ifndef GPUBPF_TESTS_FUZZ_HIP_H
 #define GPUBPF_TESTS_FUZZ_HIP_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects with any bytes as instructions and descriptors: their mutation, and a guard against LLVM's own crashes. */
+/*
+ * Common code of fuzzers for AMD code objects with arbitrary instructions and descriptors: a mutator, and a guard
+ * against crashes of LLVM itself.
+ */
 #ifndef GPUBPF_TESTS_FUZZ_HIP_CODE_H
 #define GPUBPF_TESTS_FUZZ_HIP_CODE_H
 
@@ -19,7 +22,7 @@
 #include "core/worker/sandbox/in_fork.h"
 #include "hip.h"
 
-#define MOST 256 /* bytes changed at once */
+#define MOST 256 /* maximum number of bytes that one mutation changes */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
@@ -38,9 +41,11 @@ static void on_segv(int signal, siginfo_t *info, void *context)
 	abort(); /* a bug of ours */
 }
 
-/* The worker runs this function in a fork; here it runs in the same process, so that the fuzzer sees its faults.
- * Only LLVM 22's own crashes are ignored: operands that no instruction has, for example in 0xe0501000 0xff260801 on
- * gfx90a. In the worker the fork then dies, and the kernel is refused. Memory that LLVM did not free is ignored. */
+/*
+ * Run fn in this process, so that the fuzzer sees its faults; the worker runs fn in a fork. Crashes of LLVM 22 itself
+ * are ignored: it crashes on operands that no instruction has, for example in 0xe0501000 0xff260801 on gfx90a. In the
+ * worker the fork then dies, and the kernel is refused. Memory that LLVM did not free is ignored, too.
+ */
 int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 {
 	const struct sigaction look = { .sa_sigaction = on_segv, .sa_flags = SA_SIGINFO };
@@ -57,7 +62,10 @@ int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 	return err;
 }
 
-/* Returns the code to change, or for one seed of four the descriptor of kernel k; NULL: there is none. */
+/*
+ * Returns the bytes to change: the code, or for one seed of four the descriptor of kernel k. Returns NULL if there are
+ * none.
+ */
 static const uint8_t *changing(const struct hip_elf *elf, unsigned seed, size_t *size)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
@@ -92,7 +100,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	return size;
 }
 
-/* A device for which the image declares itself. */
+/* Returns the device for which the code object is built, by the flags in its ELF header. */
 static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
 {
 	struct gpubpf_device_caps caps = { .backend = "hip", .warp_size = 64, .address_bits = 64 };
@@ -105,7 +113,7 @@ static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
 	return caps;
 }
 
-/* a code object with the places of all kinds that it has */
+/* a code object and its places of all kinds */
 struct hip_looked {
 	struct gpubpf_image image;
 	struct gpubpf_device_caps caps;

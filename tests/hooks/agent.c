@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs ordinary programs with the agent against a fake tool: the program's output and exit status must not change,
- * whatever the tool does, and the counts must be exact.
+ * agent AGENT.so pocl|intel all|failures|device APP...: runs ordinary applications with the agent and a simulated tool.
+ * The application's output and exit status must not change, whatever the tool does, and the counts must be exact.
  *
- *   agent AGENT.so pocl|intel all|failures|device APP...
- *
- * AGENT.so may be a list for OPENCL_LAYERS; the agent is last, which is on top. Most faults of a tool do not
- * depend on the device: `device` runs the cases that do, `failures` all others except the bounds on waiting times.
+ * AGENT.so may be a list for OPENCL_LAYERS; the agent is the last and topmost layer. `device` runs only the cases that
+ * depend on the device. `failures` runs most faults of a tool, but not the bounds on waiting times. `all` runs
+ * everything.
  */
 #include "fake_tool.h"
 
@@ -60,7 +59,7 @@ static void become(const void *arg)
 	execl(how->app, how->app, NULL);
 }
 
-/* Runs the program; session NULL: without the agent. */
+/* Run the application. If session is NULL, the application runs without the agent. */
 static void run_app(const char *app, const char *session, struct child *c)
 {
 	child_run(c, TIMEOUT_S, become, &(struct how){ app, session });
@@ -73,7 +72,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Compares each "kernel NAME launches L items I" of the program with the counts. */
+/* Compare each line "kernel NAME launches L items I" of the application with the tool's counts. */
 static bool counts_match(const struct fake_tool *tool, const char *out, bool probed)
 {
 	bool match = true, any = false;
@@ -99,7 +98,7 @@ static bool counts_match(const struct fake_tool *tool, const char *out, bool pro
 	return match && any;
 }
 
-/* Prints text of several lines as notes. */
+/* Print text of several lines as TAP notes. */
 static void note_text(const char *what, const char *text, size_t max)
 {
 	char line[4096];
@@ -132,7 +131,7 @@ static bool same(const struct child *a, const struct child *b)
 	return false;
 }
 
-static struct child native, probed; /* static because of their size */
+static struct child native, probed; /* too large for the stack */
 
 static void exact(const char *app, const struct child *want)
 {
@@ -145,13 +144,13 @@ static void exact(const char *app, const struct child *want)
 	if (!ok(counts_match(&tool, want->out, true), "%s on %s: every work-item counted", base(app), device))
 		note_text(tool.seen->last_note, probed.err, 4000);
 	for (int i = 0; i < 12000 && tool.seen->pulled_gone < tool.seen->requests_for_missing; i++)
-		usleep(5000); /* the tool reads messages before the program ends */
+		usleep(5000); /* the tool may read the messages after the application has ended */
 	ok(tool.seen->pulled_gone == tool.seen->requests_for_missing, "%s on %s: %u PULLs for a device that is gone are answered",
 	   base(app), device, tool.seen->requests_for_missing);
 	fake_stop(&tool);
 }
 
-/* The program runs as before, whatever the tool does; `says`: part of the line that the user sees. */
+/* Check that the application runs as it does without a tool. says is a part of the line that must tell the user why. */
 static void survives(const char *app, const struct child *want, const struct fake_options *o, const char *what,
 		     const char *says)
 {
@@ -169,8 +168,8 @@ static void survives(const char *app, const struct child *want, const struct fak
 }
 
 /*
- * --wait limits the whole program: of its 24 twins, only the first is waited for. The bound is far
- * from one wait and from one wait per twin, because a busy machine is slow.
+ * --wait limits the waiting time of the whole application: of its 24 twins it waits only for the first. The limit in
+ * the test is far from one wait and from 24 waits, because a busy machine is slow.
  */
 static void test_single_wait(const char *app, const struct child *want, enum fake_mode mode, const char *what)
 {
@@ -204,13 +203,13 @@ static void stranger(const char *app, const struct child *want)
 static const struct bad_tool {
 	enum fake_mode mode;
 	uint32_t wait_ms, delay_ms;
-	bool device;               /* the result depends on the device */
+	bool device;               /* true if the result depends on the device */
 	const char *what, *says;
 } bad_tools[] = {
 	{ FAKE_REFUSE, 60000, 0, false, "a tool that refuses", "refused for the test" },
 	{ FAKE_DIE, 60000, 0, false, "a tool killed while a twin is made", "the session is over" },
 	{ FAKE_DIE_LATER, 60000, 0, true, "a tool killed after a twin was given", NULL },
-	{ FAKE_STALL, 60000, 0, false, "a tool that never greets", "no session" },
+	{ FAKE_STALL, 60000, 0, false, "a tool that never greets", "cannot join the session at " },
 	{ FAKE_WRONG_TWIN, 60000, 0, false, "twins with other parameters", "arguments" },
 	{ FAKE_NO_BINARY, 60000, 0, true, "a twin that is no binary", "refused the twin's binary" },
 	{ FAKE_NO_ARENA, 60000, 0, true, "no memory for maps", "no memory today" },
@@ -230,7 +229,7 @@ static void try_bad_tools(const char *app, const struct child *want)
 	}
 }
 
-/* An unread message must not block or kill the program. */
+/* A message that no process reads must not block or kill the application. */
 static void nobody_listens(const char *app, const struct child *want)
 {
 	child_run(&probed, TIMEOUT_S, become, &(struct how){ app, "/nonexistent", true });
@@ -255,7 +254,9 @@ static void hostile_tools(const char *app, const struct child *want)
 	ok(all, "12 tools that send what the protocol does not allow: output and status as without probes");
 }
 
-/* The program launches its first kernel 20 times; see tests/opencl/basic.c. */
+/*
+ * Test sampling with an application that launches its first kernel 20 times (tests/backends/spirv/opencl/apps/basic.c).
+ */
 static void chosen_launches(const char *app)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "sc*", .wait_ms = 600000, .sample = 3 };
@@ -316,7 +317,7 @@ static void missed_launches(const char *app)
 	fake_stop(&tool);
 }
 
-/* The program has several kernels, and the table has a row for none of them. */
+/* The application has several kernels, but the kernel table has no free row for any of them. */
 static void full_table(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 600000, .sample = 1 };
@@ -332,13 +333,13 @@ static void full_table(const char *app, const struct child *want)
 	fake_stop(&tool);
 }
 
-/* The loader finds Debian's PoCL itself; Intel's CPU runtime may be installed in any folder. */
+/* Select the device. The ICD loader finds Debian's PoCL itself; Intel's CPU runtime may be installed in any folder. */
 static bool choose_device(const char *name)
 {
 	const char *icd = getenv("GPUBPF_TEST_INTEL");
 
 	device = name;
-	if (strcmp(name, "intel")) { /* or part of a device's or platform's name, by hand */
+	if (strcmp(name, "intel")) { /* name is pocl, or for a run by hand a part of the name of a device or platform */
 		setenv("GPUBPF_TEST_DEVICE", strcmp(name, "pocl") ? name : "Portable", 1);
 		return true;
 	}
@@ -349,7 +350,10 @@ static bool choose_device(const char *name)
 	return true;
 }
 
-/* The reference for all later runs; three attempts, because some runtimes crash at times. */
+/*
+ * Run the application without the agent, as the reference for all later runs. Some runtimes crash at times, so there
+ * are three attempts.
+ */
 static void run_native(const char *app)
 {
 	for (int i = 0; i < 3; i++) {

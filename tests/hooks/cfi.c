@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks/unwind/cfi.c on hand-made tables, byte by byte: encodings that compilers seldom emit, and invalid ones of a damaged
- * file. Each case has the instructions of one function; the expected result is the row at the function's last address.
+ * Tests hooks/unwind/cfi.c on unwind tables that the test assembles byte by byte. They have encodings that compilers
+ * seldom emit, or are invalid as in a damaged file. Each case has the CFI instructions of one function. The expected
+ * result is the row at the function's last address.
  */
 #include <string.h>
 
 #include "hooks/unwind/cfi.h"
 #include "tests/tap.h"
 
-#define BEGINS 0x1000      /* start of the function, relative to the table's header */
+#define BEGINS 0x1000      /* address of the function, relative to the header of the table */
 #define SIZE 0x100
 #define WITH(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
@@ -30,8 +31,10 @@ static void append_steps(struct table *t, size_t part, const uint8_t *steps, siz
 	memcpy(t->bytes + part, &(uint32_t){ (uint32_t)(t->n - part - 4) }, 4);
 }
 
-/* Before the instructions: the CFA is RSP + 8, the return address is at -8 and RBX at -16. The
- * function's FDE is last, so that an instruction past its end leaves the table. */
+/*
+ * Make a table with these CFI instructions. Initially the CFA is RSP + 8, the return address is at CFA - 8 and RBX at
+ * CFA - 16. The function's FDE is last, so that an instruction past its end leaves the table.
+ */
 static void make(struct table *t, const uint8_t *steps, size_t n)
 {
 	static const uint8_t common[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x00, 0x0c, 7, 8, 0x90, 1, 0x83, 2 };
@@ -106,7 +109,7 @@ static void expressions(void)
 	ok(!row_of(WITH(0x10, 3, 3, 0x76, 0x70, 0x06), &row), "which is not loaded twice");
 }
 
-/* The same record with another length; the rest is valid. */
+/* Returns true if the record is still valid after its length was replaced. */
 static bool with_length(struct table *t, size_t part, uint32_t length)
 {
 	struct cfi_row row;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device_memory BACKEND PLACEMENT=live|own|CAPABILITY...: a device's memory for maps placed outside its arena.
- * `live` is the session's memory, `own` the runtime's. Otherwise it names the capability that the device lacks.
+ * device_memory BACKEND PLACEMENT=EXPECTED...: tests the memory of a device for maps that are placed outside the arena.
+ * EXPECTED is one of:
+ *
+ * `live`: the device uses the session's memory.
+ * `own`: the runtime allocates the memory.
+ * `CAPABILITY`: the device lacks this capability, which the placement needs.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +16,7 @@
 
 #define SIZE 8192
 
-/* Kernels of the fake runtimes use host addresses. */
+/* Check that host and device see each other's writes. Kernels of the fake runtimes use host addresses. */
 static void use(const struct gpubpf_device_memory *m, const char *name)
 {
 	uint64_t *kernels = (void *)(uintptr_t)m->address, *hosts = m->host;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer below the agent that makes a CPU device look like a card with separate memory, so that arenas are copied as
- * on cards. If built with KEEPS_SYSTEM, kernels may access all memory of the process, as over NVLink.
- * $GPUBPF_TEST_MEMORY is the memory size in bytes, $GPUBPF_TEST_FREE the free part, reported like AMD's devices do. */
+/*
+ * An OpenCL layer below the agent that makes a CPU device look like a discrete card with separate memory, so that the
+ * agent copies arenas. If built with KEEPS_SYSTEM, kernels may access all memory of the process, as over NVLink. The
+ * layer reports $GPUBPF_TEST_MEMORY as the memory size in bytes, and $GPUBPF_TEST_FREE as the free part, as AMD's
+ * devices do.
+ */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <stdlib.h>
 

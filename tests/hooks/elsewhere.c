@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps outside the arena, from a session with invalid layouts: memory that is not separate pages after the arena is refused. */
+/*
+ * External maps of a session that sends invalid layouts. The agent must refuse memory that is not on separate pages
+ * after the arena's own data.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +48,7 @@ static const struct gpubpf_device_ops device_ops = {
 };
 static const struct gpubpf_hook_ops hook_ops = { .device = &device_ops };
 
-/* Returns the result for a session with only this map. */
+/* Fill the arena of a session with only this map. Returns the agent's result. */
 static int fill(struct gpubpf_map_layout map)
 {
 	struct gpubpf_hook_device d = { .ops = &hook_ops, .host = arena, .size = SIZE, .own = OWN };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that the agent reads from the environment (hooks/process/environ.c): an invalid value counts as unset. */
+/*
+ * Tests the numbers that the agent reads from the environment (hooks/process/environ.c). An invalid value counts as
+ * unset.
+ */
 #include <stdlib.h>
 
 #include "hooks/agent.h"

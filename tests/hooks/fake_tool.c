@@ -66,7 +66,7 @@ static void arena(int fd, struct gpubpf_packet *p)
 
 	if (gpubpf_get_caps(&p->payload, &caps))
 		fake.caps = caps;
-	/* devices that work on host memory share one arena; each other device has its own */
+	/* devices that use host memory share one arena; every other device has its own */
 	memory = fake.arenas[fake.caps.bits & GPUBPF_CAP_SHARED_ARENA ? 0 : fake.next_arena++ % FAKE_ARENAS];
 	gpubpf_put_u32(&w, device);
 	gpubpf_put_u64(&w, fake.o->mode == FAKE_NO_ARENA ? 0 : ARENA_SIZE);
@@ -166,7 +166,7 @@ static void send_twins(int fd, uint32_t seq, const struct request *r, void *bina
 	gpubpf_put_str(&w, "");
 	gpubpf_put_u64(&w, 1);
 	image = list ? -1 : gpubpf_memfd_image("twin", binary, size);
-	fake.seen->twins++; /* before the application continues, and may end */
+	fake.seen->twins++; /* count before the answer: the application may end right after it */
 	send_to(fd, GPUBPF_MSG_TWIN_DONE, seq, &w, image);
 	if (image >= 0)
 		close(image);
@@ -174,7 +174,7 @@ static void send_twins(int fd, uint32_t seq, const struct request *r, void *bina
 		detach_soon(before);
 }
 
-/* Sends invalid packets derived from the seed, then a correct answer, which the agent must still accept. */
+/* Send invalid packets derived from the seed, and then a correct answer, which the agent must still accept. */
 static void hostile(int fd, uint32_t seq)
 {
 	unsigned char bytes[4096];
@@ -323,7 +323,7 @@ static int listen_at(struct fake_tool *tool)
 	return fd;
 }
 
-/* Makes one array, which holds the counts. */
+/* Lay out one map in the arena: the array of counts. */
 static void fill_arena(struct gpubpf_arena_hdr *hdr)
 {
 	struct gpubpf_map_layout *l = (void *)((char *)hdr + GPUBPF_ARENA_MAPS);
@@ -408,7 +408,7 @@ void fake_wait_until_handled(void)
 		usleep(1000);
 }
 
-/* Each launch is probed, or missed with a reason. */
+/* Check that each launch is counted either as probed, or as missed with a reason. */
 static void check_accounts(const struct fake_tool *tool)
 {
 	for (uint32_t i = 0; i < GPUBPF_KERNEL_TABLE_ROWS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting twins by text: a wrapper after the source calls each kernel between two atomic additions. */
+/* Makes counting twins by editing OpenCL C source: for each kernel, a wrapper calls it between two atomic additions. */
 #include "fake_tool.h"
 
 #define CL_TARGET_OPENCL_VERSION 300

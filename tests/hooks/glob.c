@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares our glob matcher with fnmatch(3) in the POSIX locale: fixed cases, and patterns of random pieces. */
+/*
+ * Compares gpubpf's glob matcher with fnmatch(3) in the POSIX locale, for fixed cases and for patterns of random parts.
+ */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ static void fixed_cases(void)
 		ok(!differing(cases[i][0], cases[i][1]), "'%s' and '%s' as with fnmatch()", cases[i][0], cases[i][1]);
 }
 
-/* A pattern of many stars takes at most the product of the lengths. */
+/* Matching a pattern with many stars takes at most as many steps as the product of both lengths. */
 static void hostile(void)
 {
 	char pattern[241], name[4001];

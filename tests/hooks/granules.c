@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates of the allocation table on a device with separate memory: a granule that one allocation
- * covers completely has its number from creation to release. The agent copies only changed words. */
+/*
+ * Updates of the allocation table on a device with separate memory. A granule that one allocation covers completely has
+ * the allocation's number from its creation to its release. The agent copies only the words that changed.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #define TABLES GPUBPF_ARENA_DATA
 #define SIZE (TABLES + GPUBPF_ALLOCATION_TABLE + GPUBPF_GRANULE_TABLE)
 
-static char mirror[SIZE], memory[SIZE]; /* the header that the tool wrote; the device's memory */
+static char mirror[SIZE], memory[SIZE]; /* the arena in host memory, and the device's memory */
 static size_t pushed;
 static bool breaks;
 
@@ -156,7 +158,7 @@ int main(void)
 	scarce = true;
 	attach_again(&d);
 	scarce = false;
-	ok(!d.granules && has->granules == hdr->granules && strstr(noted, "they search for each"), "where there is no memory it is said");
+	ok(!d.granules && has->granules == hdr->granules && strstr(noted, "each look-up searches"), "where there is no memory it is said");
 	gpubpf_allocations_detach(&d);
 	d.granules_at = 0;
 	hdr->granules = SIZE - 8;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records by handle: a look-up finds the newest record of a handle, and no dead one, by handle or in iterations. */
+/*
+ * Tests the agent's records of runtime handles. A look-up finds the newest record of a handle. Look-ups and iterations
+ * never return a removed record.
+ */
 #include "hooks/handles.h"
 #include "tests/tap.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which launches the launch path probes, and in which counter it counts each. */
+/* Tests which launches the launch path probes, and which counter it increments for each launch. */
 #include <stdatomic.h>
 
-/* Makes threads meet before they add, which is the worst order of the race. */
+/* Lets threads wait for each other before each atomic addition, which is the worst order of the race. */
 static void wait_for_threads(void);
 #undef atomic_fetch_add_explicit
 #define atomic_fetch_add_explicit(object, value, order) (wait_for_threads(), __atomic_fetch_add(object, value, order))
@@ -16,8 +16,8 @@ static void wait_for_threads(void);
 static struct gpubpf_kernel_table table;
 static struct gpubpf_kernel_entry entry;
 static uint64_t first;           /* --first */
-static uint32_t generation = 1;  /* of the process: a fork increments it */
-static bool wants = true;        /* the plan names the kernel */
+static uint32_t generation = 1;  /* number of the process, which a fork increments */
+static bool wants = true;        /* true if the plan attaches a program to the kernel */
 static unsigned refusals;
 _Thread_local int gpubpf_hook_callbacks;
 
@@ -36,6 +36,16 @@ uint32_t gpubpf_session_generation(void)
 uint64_t gpubpf_session_sample(void)
 {
 	return 1;
+}
+
+uint64_t gpubpf_session_every_ns(void)
+{
+	return 0;
+}
+
+uint64_t gpubpf_session_round(void)
+{
+	return 0;
 }
 
 bool gpubpf_session_enabled(void)
@@ -135,7 +145,7 @@ void gpubpf_hook_completed(struct gpubpf_hook_device *device)
 {
 }
 
-/* -- a kernel with a twin, on a device that works on host memory -- */
+/* -- a kernel with a twin, on a device that uses host memory -- */
 
 static const struct gpubpf_device_ops device_ops = { .backend = "test" };
 static const struct gpubpf_hook_ops ops = { .backend = "test", .device = &device_ops };
@@ -195,7 +205,9 @@ static uint64_t missed_for(enum gpubpf_miss miss)
 	return entry.shared->missed[miss];
 }
 
-/* Launches, probed ones, and ones missed for a reason that the user can change. */
+/*
+ * Returns true if the counters have these values. missed counts launches missed for a reason that the user can change.
+ */
 static bool counted(uint64_t launches, uint64_t probed, uint64_t missed)
 {
 	const struct gpubpf_kernel_row *k = entry.shared;
@@ -237,7 +249,7 @@ static void test_first(void)
 	ok(twins == 3 && originals == 2 && counted(5, 3, 0), "--first 3 probes three of five launches");
 }
 
-/* -- threads at the last launch of --first -- */
+/* -- threads that race for the last launch of --first -- */
 
 static atomic_int here, taken;
 static _Thread_local bool meets;
@@ -248,7 +260,8 @@ static void wait_for_threads(void)
 		return;
 	meets = false;
 	atomic_fetch_add(&here, 1);
-	for (int i = 0; i < 5000 && atomic_load(&here) < THREADS; i++) /* a thread on another path never arrives */
+	/* a thread that does not add never arrives, so the wait is limited to 5 s */
+	for (int i = 0; i < 5000 && atomic_load(&here) < THREADS; i++)
 		usleep(1000);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a twin fit the device? Each thread asks for its own launch shape while others ask for other shapes. */
+/*
+ * Tests the check whether a twin fits the device. Each thread asks for its own launch shape while others ask for
+ * theirs.
+ */
 #include <pthread.h>
 
 #include "hooks/launch/launch.h"
@@ -9,7 +12,7 @@ enum { LAUNCHES = 400000, UNITS = 4 };
 
 struct shape {
 	uint32_t threads, shared;
-	int blocks[2];           /* of the original, of the twin */
+	int blocks[2];           /* blocks per multiprocessor: of the original kernel, of its twin */
 	uint64_t grid;
 	bool fits;
 	int part;
@@ -17,13 +20,14 @@ struct shape {
 
 static const struct shape shapes[] = {
 	{ 64, 0, { 32, 32 }, 128, true },
-	{ 64, 4096, { 32, 4 }, 128, false },  /* all blocks of the original fit at once, the twin's do not */
+	/* the device runs all blocks of the original at once, but not all blocks of the twin */
+	{ 64, 4096, { 32, 4 }, 128, false },
 	{ 64, 8192, { 32, 4 }, 129, true },
 	{ 64, 16384, { 32, 4 }, 16, true },
 	{ 128, 0, { 16, 0 }, 1, false },
-	{ 256, 0, { 300, 299 }, 1200, false }, /* exceeds the cache of shapes */
+	{ 256, 0, { 300, 299 }, 1200, false }, /* too many blocks for the fields of the cache of shapes */
 	{ 70000, 0, { 1, 1 }, 1, true },
-	{ 64, 65536, { 32, 4 }, 8, true, 2 },  /* on two of the four multiprocessors */
+	{ 64, 65536, { 32, 4 }, 8, true, 2 },  /* part 2: the launch may use only two of the four multiprocessors */
 	{ 64, 65537, { 32, 4 }, 9, false, 2 },
 	{ 64, 65538, { 32, 4 }, 65, true, 2 },
 	{ 64, 65539, { 32, 4 }, 4, true, -1 },

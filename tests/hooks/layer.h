@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An OpenCL layer for tests: it forwards all calls except the ones that layer_override() replaces in its table. */
+/*
+ * Common code of OpenCL layers for tests. The layer forwards all calls except the calls that layer_override() replaces.
+ */
 #ifndef GPUBPF_TESTS_HOOKS_LAYER_H
 #define GPUBPF_TESTS_HOOKS_LAYER_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer below the agent that drops launches of NULL_ITEMS work-items, so that a test can measure
- * the agent's own time. */
+/*
+ * An OpenCL layer below the agent that drops launches of NULL_ITEMS work-items. With this layer a test can measure the
+ * time of the agent alone.
+ */
 #define CL_TARGET_OPENCL_VERSION 300
 #include "layer.h"
 
-#define NULL_ITEMS 64 /* the size that tests/hooks/overhead.c launches */
+#define NULL_ITEMS 64 /* the number of work-items that tests/hooks/overhead.c launches */
 
 static cl_int CL_API_CALL nothing(cl_command_queue queue, cl_kernel kernel, cl_uint dim, const size_t *offset,
 				  const size_t *global, const size_t *local, cl_uint nwait, const cl_event *wait,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nanoseconds that the agent adds to a launch: medians of paired runs over a layer that drops launches.
- * Without a session, with a session that has nothing attached, or nothing after the first launch (limit:
- * 200 ns), and with a twin whose arguments stay or change.
+ * Measures the nanoseconds that the agent adds to a launch, as medians of paired runs over a layer that drops launches.
  *
- *   overhead AGENT.so NULL-LAYER.so       TAP, with the figures as notes
- *   overhead launch                       performs the launches: prints ns, of launch and of set and launch
+ * There are three cases. The first has no session. The second has a session with nothing attached, or with nothing
+ * attached after the first launch (limit: 200 ns). The third has a twin whose arguments stay or change.
+ *
+ * `overhead AGENT.so NULL-LAYER.so`: prints TAP, with the figures as notes.
+ * `overhead launch`: performs the launches, and prints the ns of a launch, and of setting an argument and launching.
  */
 #include "fake_tool.h"
 
@@ -85,8 +86,8 @@ static int launches(void)
 	data = clCreateBuffer(context, CL_MEM_READ_WRITE, 256, NULL, &err);
 	if (err || clSetKernelArg(kernel, 0, sizeof(data), &data) || clSetKernelArg(kernel, 1, sizeof(one), &one))
 		return 1;
-	batch(queue, kernel, true); /* the first launch waits for twins */
-	usleep(100000);             /* until the detach has happened */
+	batch(queue, kernel, true); /* the first launch waits for its twin */
+	usleep(100000);             /* time for the tool to detach */
 	for (int i = 0; i < BATCHES; i++) {
 		plain[i] = batch(queue, kernel, false);
 		set[i] = batch(queue, kernel, true);
@@ -143,7 +144,7 @@ static bool measure_all(const char *self, const char *agent, const char *null)
 	return good;
 }
 
-/* The median of the pairs' differences from the bare runs. */
+/* Returns the median of the differences between paired runs with and without the agent. */
 static double added(const double *with, const double *without)
 {
 	double d[PAIRS];

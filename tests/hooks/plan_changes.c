@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs attach and detach while eight threads launch, each its own kernel: a launch waits only for
- * its kernel's first twin. The tool delays its answers while each thread makes many launches, and the
- * programs attached earlier must see all of them. The first twin exists when clCreateKernel() returns.
- *
- *   plan-changes AGENT    (it runs itself as the program: plan-changes -)
+ * plan-changes AGENT: programs attach and detach while eight threads launch, each its own kernel. A launch may only
+ * wait for its kernel's first twin, which exists when clCreateKernel() returns. The tool delays its answers while each
+ * thread makes many launches, and the programs that were attached earlier must see all of them. The test runs itself as
+ * the application (plan-changes -).
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -23,8 +22,8 @@
 
 #define THREADS 8
 #define ITEMS 64
-#define HELD_LAUNCHES 200       /* launches of each thread while the tool delays answers */
-#define TIMEOUT_S 240 /* limit for changes to take effect */
+#define HELD_LAUNCHES 200       /* launches of each thread while the tool delays its answers */
+#define TIMEOUT_S 240 /* seconds within which a change must take effect */
 
 /* -- the program -- */
 
@@ -173,7 +172,7 @@ static uint64_t link_launches(uint32_t link)
 	return __atomic_load_n(&tool.table->link[link].launches, __ATOMIC_RELAXED);
 }
 
-/* Waits until each thread has made this many more launches. */
+/* Wait until each thread has made `more` additional launches. Returns false after TIMEOUT_S. */
 static bool all_launch(uint64_t more)
 {
 	uint64_t from[THREADS];
@@ -192,7 +191,7 @@ static bool all_launch(uint64_t more)
 	return false;
 }
 
-/* Number of launches whose twin was not ready. */
+/* Returns the number of launches that were missed because their twin was not ready. */
 static uint64_t missed(void)
 {
 	uint64_t n = 0;
@@ -202,7 +201,7 @@ static uint64_t missed(void)
 	return n;
 }
 
-/* Waits until the launches of all threads have the link, or none has. */
+/* Wait until the launches of all threads run the link's program, or until none does. Returns false after TIMEOUT_S. */
 static bool wait_for_link(uint32_t link, bool on)
 {
 	for (time_t until = time(NULL) + TIMEOUT_S; time(NULL) < until;) {

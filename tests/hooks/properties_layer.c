@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer that replaces the agent; the loader requests its table as Khronos's loader does from v2026.05.29 on. */
+/*
+ * An OpenCL layer in place of the agent. The ICD loader requests its table as Khronos's loader does since v2026.05.29.
+ */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <dlfcn.h>

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of a program, and the links, that a request for twins names. */
+/* Tests how a request for twins names the kernels of a program, and the links that apply to them. */
 #include "hooks/launch/twin_links.c"
 #include "hooks/launch/twin_module.c"
 
 #include "tests/tap.h"
-
-struct guarded {
-	char name[GPUBPF_WHOLE_NAME_SIZE];
-	char after;
-};
 
 static char *name_of(size_t size, char of)
 {
@@ -21,30 +16,46 @@ static char *name_of(size_t size, char of)
 static void test_length(size_t size, bool fits)
 {
 	char *name = name_of(size, 'x'), list[2 * GPUBPF_WHOLE_NAME_SIZE + 16];
-	struct guarded g = { .after = 'G' };
+	const char *const array[] = { "a", name, "b" };
+	struct gpubpf_names *split, *created = gpubpf_names_create(array, 3);
 	const char *at;
 
 	snprintf(list, sizeof(list), "a;%s;b", name);
-	at = gpubpf_twin_next_name(list, g.name);
-	ok(at && !strcmp(g.name, "a"), "the name before one of %zu characters", size);
+	split = gpubpf_names_split(list, ';');
+	ok(split->n == created->n && split->size == created->size && !memcmp(split->text, created->text, split->size),
+	   "a text and an array with a name of %zu characters", size);
+	at = next_name(split, NULL);
+	ok(at && !strcmp(at, "a"), "the name before it");
 	if (fits) {
-		at = gpubpf_twin_next_name(at, g.name);
-		ok(at && !strcmp(g.name, name), "one of %zu characters is taken", size);
+		at = next_name(split, at);
+		ok(at && !strcmp(at, name), "one of %zu characters is taken", size);
 	}
-	at = at ? gpubpf_twin_next_name(at, g.name) : NULL;
-	ok(at && !strcmp(g.name, "b") && g.after == 'G', "the name after it, and nothing after the array");
-	ok(at && !gpubpf_twin_next_name(at, g.name), "and no more");
+	at = at ? next_name(split, at) : NULL;
+	ok(at && !strcmp(at, "b"), "the name after it");
+	ok(at && !next_name(split, at), "and no more");
+	free(split);
+	free(created);
 	free(name);
+}
+
+static bool is_empty(const char *text)
+{
+	struct gpubpf_names *names = gpubpf_names_split(text, ';');
+	bool empty = !names->n && !next_name(names, NULL);
+
+	free(names);
+	return empty;
 }
 
 static void test_lists(void)
 {
+	struct gpubpf_names *names = gpubpf_names_split(";a;;b;", ';');
 	char name[GPUBPF_WHOLE_NAME_SIZE];
 	struct gpubpf_writer w = {0};
 	struct gpubpf_reader r;
 
-	ok(!gpubpf_twin_next_name("", name) && !gpubpf_twin_next_name(";;", name), "no names");
-	gpubpf_twin_write_names(";a;;b;", &w);
+	ok(is_empty("") && is_empty(";;"), "no names");
+	gpubpf_twin_write_names(names, &w);
 	gpubpf_reader_init(&r, w.data, w.size);
 	ok(gpubpf_get_u32(&r) == 2, "two names between semicolons");
 	gpubpf_get_str(&r, name, sizeof(name));
@@ -52,6 +63,7 @@ static void test_lists(void)
 	gpubpf_get_str(&r, name, sizeof(name));
 	ok(!strcmp(name, "b") && gpubpf_reader_done(&r), "the second");
 	gpubpf_writer_finish(&w);
+	free(names);
 }
 
 static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *entries)
@@ -65,16 +77,20 @@ static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *e
 
 static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n, const uint32_t *links)
 {
+	struct gpubpf_names *all = gpubpf_names_split(kernels, ';'), *some = gpubpf_names_split(wanted, ';');
 	struct gpubpf_plan_subset part;
 	bool is;
 
-	if (gpubpf_twin_select_links(plan, kernels, &part) < 0)
+	if (gpubpf_twin_select_links(plan, all, &part) < 0)
 		return false;
-	is = !strcmp(part.kernel_names, wanted) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
+	is = part.kernel_names->n == some->n && part.kernel_names->size == some->size &&
+	     !memcmp(part.kernel_names->text, some->text, some->size) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
 	if (!is)
-		note("%u links, for %s", part.nlinks, part.kernel_names);
+		note("%u links, for %u kernels", part.nlinks, part.kernel_names->n);
 	free(part.links);
 	free(part.kernel_names);
+	free(all);
+	free(some);
 	return is;
 }
 

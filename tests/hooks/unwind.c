@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares stacks from hooks/unwind/unwind.c with backtrace() of the C library, which reads the same
- * tables with other code. Calls have no frame pointers; the cases cover realigned stacks, threads,
- * frames of the library itself, a stack that the program made, and code without tables.
+ * Compares stacks from hooks/unwind/unwind.c with backtrace() of the C library, which reads the same unwind tables with
+ * other code. The test has no frame pointers. The cases cover realigned stacks, threads, frames of the agent itself, a
+ * stack that the program allocated, and code without unwind tables.
  */
 #include <alloca.h>
 #include <execinfo.h>
@@ -32,7 +32,7 @@ static NOINLINE void look(void)
 	AND_THEN();
 }
 
-/* Both start in look(), at different calls. */
+/* Returns true if both stacks are equal after their first frame, which is look() at two different calls. */
 static bool alike(void)
 {
 	bool good = n == nth && n > 2;
@@ -86,7 +86,7 @@ static void on_own_stack(void)
 	AND_THEN();
 }
 
-/* Code outside of any file, which calls its argument. */
+/* Copy the code to new executable memory, which belongs to no file. The code is a function that calls its argument. */
 static void (*made(const uint8_t *code, size_t size))(void (*)(void))
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -107,7 +107,7 @@ static bool contains(uint64_t from, uint64_t size)
 
 static void over_code_without_tables(void)
 {
-	/* push rbp; mov rbp, rsp; call rdi; pop rbp; ret. And the same without a frame pointer: sub rsp, 8; call rdi; ... */
+	/* Both functions call their argument. The first has a frame pointer; the second only adjusts rsp. */
 	static const uint8_t with[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 	static const uint8_t without[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	void (*call)(void (*)(void)) = made(with, sizeof(with));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""again.py TEST...: runs tests of random operations in turn, for $GPUBPF_TEST_SECONDS (60) in all, with another seed
-per run. Reports each failure with its seed."""
+"""again.py TEST...: repeats tests of random operations in turn, for $GPUBPF_TEST_SECONDS (60) altogether, with another
+seed in each run. Reports each failure with its seed."""
 import os
 import subprocess
 import sys

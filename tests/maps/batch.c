@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches in rings (maps/kinds/ring.h), written as a warp writes them. The reader gets each record once, bit for bit,
- * in the order of lanes, and none of a batch with missing words. A reader that stops continues there later.
+ * Tests batches in ring buffers (maps/kinds/ring.h), written as a warp writes them. The reader must get each record
+ * once, bit for bit, in the order of the lanes, and no record of a batch with missing words. A reader that stops
+ * continues there later.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -32,7 +33,10 @@ static uint32_t ballot(uint32_t lanes, uint32_t i)
 	return bits;
 }
 
-/* Writes like gpubpf_ring_batch(); skips the word `missing` (0: none). Returns the position of the header. */
+/*
+ * Write a batch like gpubpf_ring_batch(), without the word `missing` (0: with all words). Returns the address of its
+ * header.
+ */
 static u64 write_batch(struct fixture *f, uint32_t lanes, uint32_t size, uint32_t missing)
 {
 	const struct gpubpf_map_layout *l = f->view[0].layout;
@@ -133,20 +137,20 @@ static void test_nonsense(struct fixture *f)
 {
 	u64 at = write_batch(f, 0xff, 16, 0);
 
-	gpubpf_store_u64(at + 16, 0x7f); /* one lane missing in the mask */
+	gpubpf_store_u64(at + 16, 0x7f); /* the mask has one lane less than the header says */
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "lanes that are not as many as the header says");
 	at = write_batch(f, UINT32_MAX, 16, 0);
 	gpubpf_store_u64(at, gpubpf_load_u64(at) | 0xff0000);
 	ok(gpubpf_ring_read(&f->view[0], see, NULL) == -EBADMSG, "records larger than a batch can have");
 }
 
-/* Once a device's ring is declared complete, the reader needs to check headers only. */
+/* Declare the copy of the ring buffer complete up to a position. Up to there the reader only needs to check headers. */
 static void set_whole(struct fixture *f, uint64_t whole)
 {
 	gpubpf_store_u64((uintptr_t)f->arena + GPUBPF_RING_COPY(f->view[0].layout->ctl, 0) + offsetof(struct gpubpf_ring_copy, whole), whole);
 }
 
-/* Writes a batch, or sometimes a single record. Returns the number of records; 0: the ring is full. */
+/* Write a batch, or sometimes a single record. Returns the number of records, or 0 if the ring buffer is full. */
 static uint32_t write_any(struct fixture *f)
 {
 	uint32_t lanes = some_lanes(), size = 1 + random() % (random() % 4 ? 24 : SIZE_MAX_HERE);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device library's division for targets without one (maps/device/divide.h), compared with the host's division. */
+/*
+ * Compares the device library's division (maps/device/divide.h) with the host's division. Probes in machine code use
+ * the device library's division.
+ */
 #include <stdbool.h>
 
 #include "maps/device/divide.h"

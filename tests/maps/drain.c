@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent drains rings while kernels write to them (maps/host/mirror.h). A second copy of the arena
- * plays the device: warps reserve space and write record words in any order that a device may use.
- * The agent copies words in any order; the device and the reader may run between any two. Each record
- * arrives once and whole, or counts as dropped, even if the agent is killed between two words.
+ * Tests that the agent drains ring buffers while kernels write to them (maps/host/mirror.h). A second copy of the arena
+ * stands in for the device's memory. Warps reserve space and write the words of their records in any order that a
+ * device may use. The agent copies words in any order, and the device and the reader may run between any two words.
+ * Each record must arrive once and intact, or count as dropped, even if the agent is killed between two words.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -31,7 +31,7 @@ struct asked {
 };
 
 struct world {
-	struct fixture f;      /* f.arena is the mirror */
+	struct fixture f;      /* f.arena is the mirror in host memory */
 	char *device;
 	struct gpubpf_mirror mirror;
 	uint64_t seed;
@@ -40,10 +40,10 @@ struct world {
 	uint32_t next, dropped, bad;
 	struct asked asked[ASKED];
 	uint32_t nasked;
-	u64 budget;            /* words to copy before the agent is killed */
-	uint32_t calm;         /* warps start less often if larger */
+	u64 budget;            /* number of words to copy until the agent is killed */
+	uint32_t calm;         /* the larger, the less often a warp starts */
 	bool batches, busy, resting, slow;
-	bool counts;           /* the reader only counts records */
+	bool counts;           /* the reader counts records and does not read them */
 	uint32_t counted;
 };
 
@@ -71,7 +71,7 @@ static void shuffle(struct world *w, struct warp *p, uint32_t n)
 	}
 }
 
-/* Plans a write like gpubpf_ring_batch(): 16-byte records, a number and its complement, with the words in any order. */
+/* Plan the writes of gpubpf_ring_batch(), in any order. A record has 16 bytes: a number and its complement. */
 static void plan_batch(struct world *w, struct warp *p, u64 at, u64 position)
 {
 	uint32_t lanes = p->lanes == 32 ? UINT32_MAX : (1u << p->lanes) - 1, bits[4] = { 0, 0, lanes }, i;
@@ -94,7 +94,7 @@ static void plan_batch(struct world *w, struct warp *p, u64 at, u64 position)
 	shuffle(w, p, p->n);
 }
 
-/* Plans a write like gpubpf_ring_single(): the header last. */
+/* Plan the writes of gpubpf_ring_single(); the header is last. */
 static void plan_single(struct world *w, struct warp *p, u64 at, u64 position)
 {
 	write_at(p, at + 8, p->first);
@@ -129,7 +129,7 @@ static void start(struct world *w, struct warp *p)
 		plan_single(w, p, at, position);
 }
 
-/* Writes one word of a warp, or starts a warp. */
+/* Write one word of a random warp, or start that warp if it has ended. */
 static void device_step(struct world *w)
 {
 	struct warp *p = &w->warps[pick(w, WARPS)];
@@ -156,10 +156,10 @@ static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
 		w->bad++;
 	else
 		w->seen[item[0]] = 1;
-	return pick(w, 50) == 0; /* sometimes stops the reader */
+	return pick(w, 50) == 0; /* a nonzero result stops the reader */
 }
 
-/* Runs the reader; returns the number of records, or -errno. */
+/* Run the reader. Returns the number of records, or -errno. */
 static int64_t look(struct world *w)
 {
 	int64_t n = gpubpf_ring_read(&w->f.view[0], w->counts ? NULL : see, w);
@@ -169,7 +169,10 @@ static int64_t look(struct world *w)
 	return n;
 }
 
-/* Copies word by word, from a random word and around; other actors run in between. False: the agent is killed. */
+/*
+ * Copy word by word, starting at a random word. The device and the reader run in between. Returns false if the agent is
+ * killed.
+ */
 static bool copy(struct world *w, char *to, const char *from, u64 size)
 {
 	u64 n = size / 8, first = n ? pick(w, n) : 0;
@@ -192,7 +195,7 @@ static bool copy(struct world *w, char *to, const char *from, u64 size)
 	return true;
 }
 
-/* Runs pulls before other requests, or after them. */
+/* Perform the queued copies. Copies from the device come either before or after the others. */
 static int wait(void *arg, bool all)
 {
 	struct world *w = arg;
@@ -244,12 +247,12 @@ static int zero(void *arg, u64 offset, u64 size)
 	return queue_copy(w, w->device + offset, NULL, size, false);
 }
 
-/* Runs the work twice in turn; the first run moves everything. */
+/* Stands in for threads that share the work: runs it twice in turn, and the first run does everything. */
 static void run_twice(void *arg, u64 parts, void (*work)(void *on), void *on)
 {
 	struct world *w = arg;
 
-	w->bad += parts < 2; /* a single part needs no threads */
+	w->bad += parts < 2; /* work with a single part must not start threads */
 	work(on);
 	work(on);
 }
@@ -328,7 +331,7 @@ static bool any_running(const struct world *w)
 	return false;
 }
 
-/* Drains all records while kernels and the reader run during drains, or only between them. */
+/* Drain all records. Kernels and the reader run during a drain (busy), or only between two drains. */
 static void run_busy(struct world *w, const char *name)
 {
 	uint32_t rounds = 0;
@@ -362,7 +365,7 @@ static void test_busy(const char *name, uint64_t seed, bool batches, bool slow, 
 	end(&w);
 }
 
-/* A reader that only counts skips words that the agent has already checked. */
+/* A reader that only counts records relies on the agent's check and does not read their words. */
 static void test_counted(const char *name, uint64_t seed, bool slow)
 {
 	static struct world w;
@@ -378,7 +381,10 @@ static void test_counted(const char *name, uint64_t seed, bool slow)
 	end(&w);
 }
 
-/* Repeats a launch that fits the ring, with a slow reader: the mirror holds as much again, so nothing is dropped. */
+/*
+ * Repeat a launch whose records fit into the ring buffer, with a slow reader. The mirror holds as many records again,
+ * so no record is dropped.
+ */
 static void test_holds(uint64_t seed)
 {
 	static struct world w;
@@ -410,7 +416,7 @@ static void test_holds(uint64_t seed)
 	end(&w);
 }
 
-/* Kills the agent at any word: the device's memory alone must suffice to recover. */
+/* Kill the agent between any two words. The records must then be recoverable from the device's memory alone. */
 static void test_killed(uint64_t seed)
 {
 	static struct world w;
@@ -456,7 +462,7 @@ static void test_killed(uint64_t seed)
 
 static void test_threads(void)
 {
-	static const u32 wanted[][4] = { /* parts, processors, requested, threads */
+	static const u32 wanted[][4] = { /* parts, processors, requested threads, expected threads */
 		{ 2, 16, 0, 1 }, { 5, 16, 0, 2 }, { 10, 16, 0, 5 }, { 17, 16, 0, 8 }, { 300, 128, 0, 8 }, { 300, 8, 0, 4 }, { 300, 2, 0, 1 },
 		{ 300, 1, 0, 1 }, { 300, 2, 4, 4 }, { 300, 128, 4, 4 }, { 5, 16, 4, 2 }, { 300, 16, 12, 12 },
 	};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers 1 to 3 in corner cases: the first and last element and positions beyond, keys that differ
- * in late bytes, flags, full maps. */
+/*
+ * bpf_map_lookup_elem(), bpf_map_update_elem() and bpf_map_delete_elem() (helpers 1 to 3) in corner cases: the first
+ * and last element, indices past the end, keys that differ in late bytes, flags, and full maps.
+ */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -46,7 +48,7 @@ static bool begin(struct fixture *f, uint32_t type, uint32_t key_size, uint32_t 
 	return ok(fixture_ready(f) == 0, "type %u, keys of %u bytes, %u entries", type, key_size, max_entries);
 }
 
-/* all kinds of arrays: 5 elements */
+/* Test an array of this type with 5 elements. */
 static void test_array(uint32_t type, uint32_t use)
 {
 	static const uint32_t beyond[] = { 5, 6, 8, 255, 0x80000000u, UINT32_MAX };
@@ -93,7 +95,7 @@ static void test_threads(void)
 	fixture_end(&f);
 }
 
-/* keys of `size` bytes that differ only in the last byte; four keys for four elements */
+/* Test a hash table of 4 elements with keys of size bytes that differ only in the last byte. */
 static void test_keys(uint32_t size)
 {
 	uint8_t key[32];
@@ -123,7 +125,7 @@ static void test_keys(uint32_t size)
 	fixture_end(&f);
 }
 
-/* One operation reads consecutive values. */
+/* Read several consecutive values in one operation. If runs is false, this map does not support that. */
 static void test_run(uint32_t type, uint32_t use, uint32_t size, bool runs)
 {
 	uint64_t values[8] = { 0 };
@@ -152,7 +154,10 @@ static void *release_lock(void *lock)
 	return NULL;
 }
 
-/* The holder of a lock may be off the CPU for a while; a dead holder never releases it. */
+/*
+ * A thread that holds a lock may be preempted, so others wait for 100 ms. A dead thread never releases the lock, so the
+ * wait must end and be counted.
+ */
 static void test_held(void)
 {
 	static const uint32_t key = 7;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A unit of maps with an arena, shared by the tests of this folder. */
+/* A unit of maps and its arena, for the tests of this folder. */
 #ifndef GPUBPF_TESTS_MAPS_FIXTURE_H
 #define GPUBPF_TESTS_MAPS_FIXTURE_H
 
@@ -21,7 +21,7 @@
 struct fixture {
 	struct gpubpf_map maps[FIXTURE_MAPS];
 	uint32_t places[FIXTURE_MAPS];
-	void *apart[FIXTURE_MAPS];  /* memory of a map placed outside the arena; NULL: inside */
+	void *apart[FIXTURE_MAPS];  /* memory of an external map, or NULL if the map is inside the arena */
 	struct gpubpf_prog prog;
 	struct gpubpf_unit unit;
 	uint32_t use[FIXTURE_MAPS];
@@ -54,8 +54,10 @@ static uint32_t fixture_map(struct fixture *f, uint32_t type, uint32_t key_size,
 	return i;
 }
 
-/* $GPUBPF_TEST_PLACE (pinned or svm) places every map that allows it in separate memory, where host
- * and kernels see each other's writes. False: such memory does not exist here. */
+/*
+ * Place every map that permits it outside the arena, as $GPUBPF_TEST_PLACE says (pinned or svm). Host and kernels see
+ * each other's writes there. Returns false if such memory does not exist here.
+ */
 __attribute__((unused))
 static bool fixture_places(struct fixture *f)
 {
@@ -69,7 +71,9 @@ static bool fixture_places(struct fixture *f)
 	return place >= GPUBPF_PLACE_DEVICE;
 }
 
-/* Operations take addresses as offsets from the arena, modulo 2^64 (maps/device/external.h). */
+/*
+ * Allocate the memory of external maps. Its address is an offset from the arena, modulo 2^64 (maps/device/external.h).
+ */
 __attribute__((unused))
 static int fixture_move(struct fixture *f)
 {
@@ -88,7 +92,7 @@ static int fixture_move(struct fixture *f)
 	return 0;
 }
 
-/* Makes the layout and initialises the arena; 0 on success */
+/* Compute the layout and initialise the arena. Returns 0 on success. */
 __attribute__((unused))
 static int fixture_ready(struct fixture *f)
 {
@@ -125,7 +129,7 @@ static void fixture_end(struct fixture *f)
 	gpubpf_layout_finish(&f->layout);
 }
 
-/* xorshift64*: a seed gives the same numbers on every machine */
+/* The generator xorshift64*: a seed gives the same numbers on every machine. */
 __attribute__((unused))
 static uint64_t random_next(uint64_t *state)
 {
@@ -135,7 +139,7 @@ static uint64_t random_next(uint64_t *state)
 	return *state * 0x2545f4914f6cdd1dull;
 }
 
-/* $GPUBPF_TEST_SEED, else the time; prints it, so that a failure can be reproduced */
+/* Returns $GPUBPF_TEST_SEED, or the time if it is unset. Prints the seed, so that a failure can be reproduced. */
 __attribute__((unused))
 static uint64_t random_seed(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look-up through a multiprocessor's cache (gpubpf_hash_glance(), which lowering emits before
- * look-ups) may find the correct value or nothing. This holds while the cache has a chain's words
- * from before the elements were filled, and while threads insert.
+ * Tests gpubpf_hash_glance(), a look-up through a multiprocessor's cache that lowering emits before the full look-up.
+ * It may find the correct value or nothing, but no other value. This must hold while the cache has stale words of
+ * elements that are not yet filled, and while threads insert keys.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static void test_finds(const struct shape *s, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* The cache has the new bucket word with old element words: zeros, or a partially written key. */
+/* The cache has the new bucket word but old words of its element: zeros, or a partially written key. */
 static void test_unfilled(void)
 {
 	uint32_t key = 0, other = 1;
@@ -108,7 +108,7 @@ struct worker {
 	pthread_t thread;
 };
 
-/* A key's value equals the key; all threads insert the same keys. */
+/* Insert all keys, each with the key as its value; other threads insert the same keys. */
 static void *insert(void *arg)
 {
 	struct worker *w = arg;
@@ -148,7 +148,10 @@ static void test_together(void)
 	fixture_end(&f);
 }
 
-/* Average number of keys that a look-up compares, in hundredths, for keys `step` apart; *most: longest bucket. */
+/*
+ * Returns 100 times the average number of keys that a look-up compares, for n keys at distance step. *most is the size
+ * of the largest bucket.
+ */
 static uint32_t chain(uint32_t n, uint32_t step, uint32_t *most)
 {
 	uint32_t *keys = calloc(gpubpf_hash_nbuckets(n), sizeof(*keys));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs all host-side operations on arenas with random bytes while a thread keeps changing them: no
- * access out of bounds (ASan, UBSan), no endless loop, no unchecked record.
+ * Runs all host-side operations on arenas with random bytes, which a thread keeps changing. There must be no access out
+ * of bounds (ASan, UBSan), no endless loop, and no unchecked record.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -11,13 +11,13 @@
 #include "maps/impl.h"
 #include "tests/tap.h"
 
-#define ROUNDS 500   /* with a new seed in each run */
+#define ROUNDS 500   /* number of rounds, each with a new seed */
 #define RACES 4
 
 struct attack {
 	struct fixture f;
 	uint64_t seed;
-	uint8_t *bytes;        /* the arena, exactly as large as the layout */
+	uint8_t *bytes;        /* memory of the arena, exactly as large as its layout */
 	bool stop;
 };
 
@@ -25,7 +25,7 @@ static const uint64_t nasty[] = {
 	0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x8000000000000000, UINT64_MAX, UINT64_MAX - 7,
 };
 
-/* mostly corrupts control words, since they hold references */
+/* Write random words, mostly into the control words of maps, since these hold references. */
 static void corrupt(struct attack *a, uint64_t *seed, uint32_t times)
 {
 	while (times--) {
@@ -137,7 +137,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	a->f.opts.max_size = 1 << 17;
 	if (fixture_ready(&a->f) < 0)
 		return false;
-	/* a heap block has exact bounds for ASan, a mapping has not */
+	/* a heap block has exact bounds, so ASan detects accesses past its end, unlike a mapping */
 	exact = aligned_alloc(4096, a->f.layout.size);
 	memcpy(exact, a->f.arena, a->f.layout.size);
 	a->bytes = exact;
@@ -149,7 +149,10 @@ static bool begin(struct attack *a, uint64_t seed)
 	return true;
 }
 
-/* short timeouts: a lock or claim that is never released delays its first waiter, which is not under test */
+/*
+ * Shorten timeouts. Random bytes may look like locks or claims that are never released, and waiting for them is not
+ * under test.
+ */
 static void make_hasty(struct attack *a)
 {
 	for (uint32_t map = 0; map < a->f.unit.nmaps; map++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emulates a warp for the lane operations of maps/: the lanes in LANES are active, and all have the
- * same data. LANES_WITH(key) returns the lanes with that key. */
+/*
+ * Emulates a warp for the lane operations of maps/: the lanes in LANES are active and all have the same data.
+ * LANES_WITH(key) is the mask of the lanes with that key.
+ */
 #ifndef GPUBPF_TESTS_MAPS_LANES_H
 #define GPUBPF_TESTS_MAPS_LANES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random operations on each map type and on a simple model of it: every result and every value must
- * agree. Where bpf(2) is allowed, the test also compares the model with the Linux kernel's maps.
+ * Random operations on each map type and on a simple model of it: every result and every value must be equal. If bpf(2)
+ * is permitted, the test also compares the model with the Linux kernel's maps.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -17,13 +17,13 @@
 #define OPS 20000
 
 #ifndef ENOTSUPP
-#define ENOTSUPP 524 /* kernel-internal error number */
+#define ENOTSUPP 524 /* an error number that only Linux's internal headers define */
 #endif
 
 struct shape {
 	const char *name;
 	uint32_t type, key_size, value_size, max_entries, use, replicas;
-	uint32_t keys;         /* number of keys in use; 0: more than fit */
+	uint32_t keys;         /* number of different keys; 0: more than max_entries */
 };
 
 static const struct shape shapes[] = {
@@ -40,7 +40,7 @@ static const struct shape shapes[] = {
 	{ "LRU hash of long keys", BPF_MAP_TYPE_LRU_HASH, 21, 40, 64, GPUBPF_USE_UPDATE, 3, 20 },
 };
 
-/* a map under test: ours, the model, or the kernel's */
+/* a map under test: gpubpf's, the model, or the Linux kernel's */
 struct subject {
 	int (*lookup)(void *self, const void *key, void *value);
 	int (*update)(void *self, const void *key, const void *value, uint64_t flags);
@@ -132,7 +132,7 @@ static int model_take(void *self, const void *key, void *value)
 	return model_lookup(self, key, value) < 0 ? -ENOENT : model_delete(self, key);
 }
 
-/* the model has its own order: used only to count */
+/* The model's order of keys is its own; this is only used to count keys. */
 static int model_next_key(void *self, const void *key, void *next)
 {
 	struct model *m = self;
@@ -248,7 +248,7 @@ static int one_op(const struct subject *s, uint32_t op, const uint8_t *key, uint
 	}
 }
 
-/* the map has each key of the model once, with the model's value, and no other */
+/* Returns true if the map has each key of the model exactly once, with the model's value, and no other key. */
 static bool same_content(const struct shape *shape, const struct subject *s, struct model *m)
 {
 	uint8_t key[MAX_KEY] = { 0 }, next[MAX_KEY] = { 0 }, value[MAX_VALUE], wanted[MAX_VALUE];
@@ -283,7 +283,7 @@ static bool iterates(const struct shape *shape, struct gpubpf_map_view *view, st
 	return seen == used;
 }
 
-/* runs the same operations on both; prints the first difference */
+/* Run the same random operations on both. Prints the first difference; returns true if there is none. */
 static bool agree(const struct shape *shape, const struct subject *s, struct model *m, uint64_t seed)
 {
 	const struct subject plain = { model_lookup, model_update, model_delete, model_take, model_next_key, m };

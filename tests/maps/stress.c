@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many host threads on one arena, each with the coordinates of device lanes: no value is lost,
- * duplicated or torn. A second build uses ThreadSanitizer.
+ * Many host threads use one arena, each with the coordinates of GPU threads. No value may be lost, duplicated or torn.
+ * A second build uses ThreadSanitizer.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -31,7 +31,7 @@ struct worker {
 	void (*work)(struct worker *w);
 };
 
-/* coordinates of worker `id`: one multiprocessor per worker */
+/* Run a worker's operations; each worker has its own multiprocessor. */
 static void *start(void *arg)
 {
 	struct worker *w = arg;
@@ -62,14 +62,14 @@ static struct wide key_of(uint64_t n)
 	return (struct wide){ n, n * 0x9e3779b97f4a7c15ull };
 }
 
-/* A lock's holder may be preempted longer than others wait; waiters then get an error, like in the kernel. */
+/* Returns true for -EBUSY: the holder of a lock may be preempted longer than others wait, as in the Linux kernel. */
 static bool is_busy(struct worker *w, s64 ret)
 {
 	w->busy += ret == -EBUSY;
 	return ret == -EBUSY;
 }
 
-/* inserts, deletes, overwrites and reads random keys; a value is torn if one of its two words differs from the key */
+/* Insert, delete, overwrite and read random keys. A value is torn if one of its two words differs from the key's. */
 static void churn(struct worker *w)
 {
 	const struct gpubpf_map_view *view = &w->f->view[0];
@@ -176,7 +176,10 @@ static void test_count(uint64_t seed, uint32_t type, uint32_t use, const char *n
 	fixture_end(&f);
 }
 
-/* the item's number in two words, in records of 16 to 40 bytes; every fifth is reserved, every tenth discarded */
+/*
+ * Write records of 16 to 40 bytes, which consist of the record's number. Every fifth is reserved; every tenth is
+ * discarded.
+ */
 static void emit(struct worker *w)
 {
 	const struct gpubpf_map_layout *l = w->f->view[0].layout;
@@ -269,7 +272,10 @@ static void test_ring(uint64_t seed, uint32_t bytes, uint32_t replicas)
 	fixture_end(&f);
 }
 
-/* A lock is held for long, then released: waiters time out, other buckets work, and all work afterwards. */
+/*
+ * A lock is held until waiters time out, and then released. Meanwhile other buckets work; afterwards this bucket works
+ * too.
+ */
 static void test_stuck(void)
 {
 	struct fixture f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of helpers, operations and map types agree with each other. */
+/* The tables of helpers, map operations and map types must agree with each other. */
 #include <string.h>
 
 #include "core/model/prog.h"
@@ -32,7 +32,10 @@ static void test_incomplete(void)
 	ok(!gpubpf_map_type_complete(&type), "nor without a size");
 }
 
-/* A helper takes one map at most; its operation exists in some map type, and has a function if it runs. */
+/*
+ * Check a helper: it takes at most one map, some map type has its operation, and the operation has a function if the
+ * helper runs on devices.
+ */
 static void test_helper(const struct gpubpf_helper *helper)
 {
 	bool on_map = gpubpf_helper_map_arg(helper) != 0, found = !on_map || helper->class == GPUBPF_CLASS_KERNEL;

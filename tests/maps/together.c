@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Concurrent threads on map types whose other tests have one thread: lanes count in elements of maps of maps while the host
- * inserts and removes these, and launches request the id of their stack. No count is lost, and no look-up finds a wrong element.
+ * Concurrent threads on map types whose other tests have one thread. GPU threads count in inner maps while the host
+ * inserts and removes these maps, and launches request the ids of their stacks. No count may be lost, and no look-up
+ * may find a wrong map.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -10,14 +11,14 @@
 #include "fixture.h"
 #include "tests/tap.h"
 
-#define THREADS 4          /* the first is the host */
+#define THREADS 4          /* number of threads; thread 0 is the host */
 #ifdef __SANITIZE_THREAD__
 #define ROUNDS 5000
 #else
 #define ROUNDS 50000
 #endif
 #define INNER 3
-#define ROOM 4             /* elements of the outer map, and values per inner map */
+#define ROOM 4             /* entries of the outer map and of each inner map */
 #define STACKS 64
 #define BUCKETS 16
 
@@ -27,7 +28,8 @@ struct worker {
 	struct fixture *f;
 	uint32_t id;
 	uint64_t seed, counted[INNER], found[BUCKETS], wrong;
-	bool strict;       /* a look-up never finds another key's element; in a hash it may while the host deletes its key */
+	/* no look-up may find another key's inner map; in a hash table it may, while the host deletes the key */
+	bool strict;
 	pthread_barrier_t *begin;
 	pthread_t thread;
 };
@@ -47,7 +49,7 @@ static void run(struct worker *w, struct fixture *f, bool strict, uint64_t seed,
 	pthread_barrier_destroy(&begin);
 }
 
-/* The host sets key k to the element k % 3 or (k + 1) % 3, or deletes it. */
+/* As the host: store inner map k % 3 or (k + 1) % 3 at key k of the outer map, or delete the key. */
 static void change(struct worker *w, uint32_t key)
 {
 	uint32_t number = (key + random_next(&w->seed) % 2) % INNER + 1;
@@ -120,7 +122,10 @@ static void test_elements(uint32_t type, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* Launches with a random stack: the id is the stack's own, or the bucket belongs to an earlier one. */
+/*
+ * Launch with random stacks: bpf_get_stackid() returns the stack's bucket, or -EEXIST if the bucket holds an earlier
+ * stack.
+ */
 static void *launch(void *arg)
 {
 	struct worker *w = arg;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations over hash tables with concurrent writers visit each permanent key once, with a value that it had. */
+/*
+ * Iterations over hash tables while other threads write must visit each permanent key once, with a value that the key
+ * had.
+ */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>

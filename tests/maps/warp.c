@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring writes of devices with warps (maps/kinds/ring.h), in an emulated warp. The lanes run one after the
- * other with the same data; each gets the answers of the first one.
+ * Writes to ring buffers by devices with warps (maps/kinds/ring.h), in an emulated warp. The lanes run one after the
+ * other with the same data; each gets the recorded results of the first lane.
  */
 #define LANES 0x00ff0f00u /* active lanes */
 #include "lanes.h"
@@ -9,7 +9,7 @@
 static uint64_t told[16];
 static uint32_t ntold, next_told, rank;
 
-/* The value of the first lane. */
+/* Returns the value that the first lane computed. */
 static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t lane)
 {
 	(void)peers;
@@ -38,7 +38,7 @@ static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return 0;
 }
 
-/* Runs all lanes; returns whether the batch fit. */
+/* Run all lanes. Returns true if the batch fits into the ring buffer. */
 static bool output(struct fixture *f, const uint8_t *data)
 {
 	const struct gpubpf_map_layout *l = f->view[0].layout;

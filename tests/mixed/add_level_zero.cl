@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled to SPIR-V for runtimes.c. */
+/* The Level Zero kernel of runtimes.c, which the build compiles to SPIR-V. */
 __kernel void add_level_zero(__global uint *to)
 {
 	atomic_inc(to);

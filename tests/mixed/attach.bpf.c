@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two programs and a map: threads that entered, threads that left. */
+/* Two programs that count in one map: [0] threads that entered, [1] threads that left. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(counts, __u64, 2);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libgpubpf attaches and detaches programs while a process runs. No launch waits for that: until the next twin is ready,
- * launches use the previous one. The maps must hold the counts of each link's launches, and after a change is visible, of every
- * launch.
+ * attach BUILD OBJECT APP ROUNDS WHAT...: libgpubpf attaches and detaches programs while an application runs. No launch
+ * waits for this: until the next twin is ready, launches use the previous one. The maps must hold the counts of each
+ * link's launches. Once a change is visible, they must hold the counts of every launch.
  *
- *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/runtimes.c; "graph" must be alone)
+ * See tests/mixed/runtimes.c for APP and WHAT; the WHAT "graph" must be the only one. Environment variables:
  *
- * If $GPUBPF_TEST_GPU is set, CUDA is a real GPU's. The object $GPUBPF_TEST_JOINS joins while the program runs. The layer
- * $GPUBPF_TEST_LAYER runs below the agent and makes a CPU look like a card with separate memory (tests/hooks/discrete_layer.c).
+ * `GPUBPF_TEST_GPU`: CUDA runs on a real GPU.
+ * `GPUBPF_TEST_JOINS`: an object that joins while the application runs.
+ * `GPUBPF_TEST_LAYER`: an OpenCL layer below the agent that simulates separate memory (tests/hooks/discrete_layer.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +23,7 @@
 #include "tests/tap.h"
 
 #define THREADS 256 /* per launch */
-#define TIMEOUT_S 300 /* far longer than making a twin takes, even in a compiler with sanitizers */
+#define TIMEOUT_S 300 /* seconds; twins are ready earlier, even if the compiler runs with sanitizers */
 
 extern char **environ;
 
@@ -32,11 +33,12 @@ static struct {
 	int to, from;
 	int kernels;               /* launches per round */
 	uint64_t launches;         /* rounds */
-	bool copied;               /* some device has its own copy of the maps */
-	bool fake;                 /* of tests/cuda/fake, which runs no programs */
-	uint64_t wanted[2];        /* expected content of the map */
-	bool kept;                 /* a note said that graphs keep their attachments */
-	uint64_t events, prints;   /* of the object that joins */
+	bool copied;               /* a device has its own copy of the maps */
+	/* the CUDA driver is the fake one (tests/backends/cuda/fake), which runs no BPF programs */
+	bool fake;
+	uint64_t wanted[2];        /* expected values of the map counts */
+	bool kept;                 /* true after a note that graphs keep their attachments */
+	uint64_t events, prints;   /* records and prints of the object that joins */
 } t;
 
 static const char *build, *object, *app;
@@ -65,7 +67,10 @@ static uint64_t counted(uint32_t key)
 	return value_of("counts", key);
 }
 
-/* Reads a line from the program while serving the session. False: no line, or it ended. */
+/*
+ * Read a line from the application while serving the session. Returns false on time-out, or if the application has
+ * ended.
+ */
 static bool hear(void)
 {
 	time_t until = time(NULL) + TIMEOUT_S;
@@ -82,7 +87,7 @@ static bool hear(void)
 	return c == '\n';
 }
 
-/* Runs rounds of launches and adds to the expected map as `entered` and `left` say. */
+/* Let the application launch some rounds. Adds their threads to the expected counts of the attached programs. */
 static bool step(int rounds, bool entered, bool left)
 {
 	bool good = dprintf(t.to, "%d\n", rounds) > 0 && hear();
@@ -93,8 +98,10 @@ static bool step(int rounds, bool entered, bool left)
 	return good;
 }
 
-/* Runs rounds until all launches of one have the current attachment: `on`: with the link. Adds the
- * earlier launches, as counted by the link; `key` is the map element of its program. */
+/*
+ * Let the application launch rounds until all launches of a round run the link's program or, if on is false, until none
+ * does. Adds the launches of the link to the expected count `key` of its program.
+ */
 static bool wait_for_link(struct gpubpf_link *link, bool on, uint32_t key)
 {
 	time_t until = time(NULL) + TIMEOUT_S;
@@ -111,7 +118,7 @@ static bool wait_for_link(struct gpubpf_link *link, bool on, uint32_t key)
 	return had == (on ? (uint64_t)t.kernels : 0);
 }
 
-/* The same while another link stays attached; no launch may lack it meanwhile. */
+/* Like wait_for_link(), while another link stays attached. Every launch must run the program of that link. */
 static bool wait_beside(struct gpubpf_link *link, bool on, uint32_t key, struct gpubpf_link *stays)
 {
 	uint64_t launches = t.launches, before = gpubpf_link__launches(stays);
@@ -126,7 +133,7 @@ static bool wait_beside(struct gpubpf_link *link, bool on, uint32_t key, struct 
 	return false;
 }
 
-/* Another tool's request refreshes maps of devices without host memory. */
+/* Run another tool, whose request makes the agent copy maps of devices with separate memory. */
 static void refresh(void)
 {
 	char tool[512];
@@ -161,7 +168,7 @@ static bool exact(const char *when)
 
 static void on_note(void *ctx, const char *text)
 {
-	t.kept |= strstr(text, "that the program made before run it as it was then") != NULL;
+	t.kept |= strstr(text, "that were recorded earlier still run the old set") != NULL;
 	note("%s", text);
 }
 
@@ -175,7 +182,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 	t.prints += !strcmp(record->text, "launched by 42") && !strcmp(record->prog, "joined");
 }
 
-/* Puts the layer first in the list: below the agent. */
+/* Put the layer first into OPENCL_LAYERS, so that it is below the agent. */
 static void put_layer(char **env)
 {
 	const char *layer = getenv("GPUBPF_TEST_LAYER"), *name = "OPENCL_LAYERS=";
@@ -221,7 +228,7 @@ static bool begin(bool no_wait)
 	return hear();
 }
 
-/* Waits for the program's end and returns its status. */
+/* End the application's input and wait for its end. Returns its wait status. */
 static int end(void)
 {
 	int status = 0;
@@ -256,7 +263,8 @@ static bool one_round(int i)
 	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
 	bool good = entered && wait_for_link(entered, true, 0) && step(1 + i % 3, true, false);
 
-	if (t.fake) { /* that driver counts, in the first element, for any program in a twin */
+	/* the fake driver counts every launch of a twin in the first element, whichever program is attached */
+	if (t.fake) {
 		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
 		return good && exact("detached");
 	}
@@ -282,7 +290,7 @@ static void test_rounds(int rounds)
 	gpubpf_link__destroy(link);
 }
 
-/* Several programs on one kernel through several patterns: a program runs once per thread. */
+/* Attach one program to a kernel through several patterns: it must run once per thread. */
 static void test_several(void)
 {
 	static const char *const patterns[] = { "*", "add_opencl", "add_c*", "no_such_kernel" };
@@ -315,8 +323,10 @@ static uint64_t blocks(void)
 	return sum;
 }
 
-/* Compares the counts of the joined object and of the first one. The driver of tests/cuda/fake runs
- * no program: it counts in the first value of each array that the twin's code names. */
+/*
+ * Returns true if the joined object has the expected counts. The driver of tests/backends/cuda/fake runs no programs:
+ * it counts in the first value of each array that the twin's code names.
+ */
 static bool joined_has(uint64_t entered, uint64_t left)
 {
 	return value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
@@ -324,7 +334,10 @@ static bool joined_has(uint64_t entered, uint64_t left)
 			   t.prints * THREADS == entered));
 }
 
-/* The agent copies a device's maps one after the other: waits for all of them. */
+/*
+ * Wait until both objects have the expected counts. The agent copies a device's maps one after the other, so some are
+ * late.
+ */
 static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 {
 	bool good = exact(when), has = false;
@@ -340,7 +353,10 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 	return false;
 }
 
-/* Like wait_beside(), for a program of the joined object, next to the first one's. */
+/*
+ * Like wait_beside(), for a link of the joined object while a link of the first object stays. Adds its launches to
+ * *sum.
+ */
 static bool join_beside(struct gpubpf_link *link, bool on, uint64_t *sum, struct gpubpf_link *first)
 {
 	uint64_t wanted = t.wanted[1];
@@ -361,7 +377,7 @@ static bool join_alone(struct gpubpf_link *link, uint64_t *sum)
 	return good;
 }
 
-/* An object joins between launches of kernels with the first one's program. */
+/* An object joins between launches that run a program of the first object. */
 static void test_joins(const char *joins, int rounds)
 {
 	struct gpubpf_link *first = gpubpf_program__attach(program("entered")), *in, *out;
@@ -394,7 +410,7 @@ static void test_joins(const char *joins, int rounds)
 	}
 	ok(good, "%d rounds of attach and detach of its programs, beside the first one's", i);
 	gpubpf_link__destroy(first);
-	before = gpubpf_link__launches(first); /* after the detach it runs until the twin without it is ready */
+	before = gpubpf_link__launches(first); /* the detached program runs until the twin without it is ready */
 	in = gpubpf_program__attach(program("joined"));
 	good = in && join_alone(in, &entered);
 	t.wanted[0] += (gpubpf_link__launches(first) - before) * THREADS;
@@ -403,7 +419,9 @@ static void test_joins(const char *joins, int rounds)
 	gpubpf_link__destroy(in);
 }
 
-/* With no_wait, launches without a twin are missed; a detached link must not count again. */
+/*
+ * With no_wait, launches before the twin is ready are missed. A link that was detached meanwhile must not count later.
+ */
 static void test_hasty(void)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
@@ -433,7 +451,7 @@ static void test_hasty(void)
 	gpubpf_link__destroy(link);
 }
 
-/* A round is a direct launch, and one of a graph that was captured during an attachment. */
+/* A round launches the kernel directly, and through a graph that was captured while a program was attached. */
 static void test_graph(void)
 {
 	struct gpubpf_link *link = gpubpf_program__attach(program("entered"));

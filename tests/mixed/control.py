@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""control.py GPUBPF OBJECT APP WHAT JOINS: gpubpf session list, attach and detach while gpubpf run has a program.
-Prints TAP."""
+"""control.py GPUBPF OBJECT APP WHAT JOINS: tests gpubpf session links, attach and detach while gpubpf run runs an
+application. Prints TAP."""
 import json
 import os
 import signal
@@ -24,7 +24,7 @@ def run_tool(*words):
 
 
 def links():
-    return {l["id"]: (l["program"], l["pattern"], l["launches"]) for l in json.loads(run_tool("session", "list", "-j")[1])["links"]}
+    return {l["id"]: (l["program"], l["pattern"], l["launches"]) for l in json.loads(run_tool("session", "links", "-j")[1])["links"]}
 
 
 def counted(name="counts"):
@@ -41,7 +41,7 @@ def rounds(n):
 
 
 def gained(n, name="counts"):
-    """Returns the launches that each element counts in n rounds."""
+    """Lets the application launch n rounds; returns the number of launches by which each element of the map grew."""
     before = counted(name)
     if not rounds(n):
         return None
@@ -49,8 +49,8 @@ def gained(n, name="counts"):
 
 
 def wait_for_counts(want, name="counts", stays=None):
-    """Runs rounds until a launch has the current attachment, since launches do not wait. Element `stays` must count
-    every launch."""
+    """Launches rounds until a launch runs the attached programs (launches do not wait for a change). Meanwhile element
+    `stays` must count every launch."""
     for _ in range(2000):
         got = gained(1, name)
         if got == want:
@@ -68,13 +68,13 @@ run = subprocess.Popen([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o
 if run.stdout.readline() != b"ready\n":
     skip_all(run.stderr.read().decode().splitlines()[:1])
 ok(rounds(2) and counted() == [2 * THREADS] * 2, "what sections name is attached from the beginning", counted())
-ok(links() == {0: ("entered", "add_*", 2), 1: ("left", "add_*", 2)}, "session list has it, with its launches", links())
+ok(links() == {0: ("entered", "add_*", 2), 1: ("left", "add_*", 2)}, "session links has it, with its launches", links())
 status = run_tool("session", "detach", "0")
 ok(status[0] == 0 and "left" in status[1] and "entered" not in status[1], "session detach prints what is left", status)
 ok(wait_for_counts([0, 1], stays=1), "one is detached, one counts on, in each launch meanwhile too", counted())
 ok(gained(3) == [0, 3], "and after that", counted())
 status = run_tool("session", "detach", "0")
-ok(status[0] != 0 and "no link 0" in status[2], "what is detached is no link", status)
+ok(status[0] != 0 and "no attached program has the number or name '0'" in status[2], "what is detached is no link", status)
 status = run_tool("session", "attach", "entered=*opencl", "left=nothing*")
 ok(status[0] == 0 and len(links()) == 3, "session attach takes several", status)
 ok(wait_for_counts([1, 1], stays=1) and gained(1) == [1, 1], "attached, it counts on", counted())
@@ -82,7 +82,7 @@ status = run_tool("session", "attach", "entered", "nobody")
 ok(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 3, "all or none", status)
 for link in links():
     run_tool("session", "detach", str(link))
-ok(not links() and "nothing is attached" in run_tool("session", "list")[1], "nothing is attached")
+ok(not links() and "nothing is attached" in run_tool("session", "links")[1], "nothing is attached")
 ok(gained(4) == [0, 0], "nothing counts from the next launch on, the maps stay", counted())
 ok(run_tool("session", "attach", "entered")[0] == 0 and wait_for_counts([1, 0]), "the first one again")
 status = run_tool("session", "attach", "-o", obj + ".none", "joined")

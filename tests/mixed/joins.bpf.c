@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An object that joins a session with attach.bpf.c: it has one map of each kind that needs space in the arena. */
+/* An object that joins a session of attach.bpf.c. It has one map of each kind that needs memory in the arena. */
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(later, __u64, 2);

@@ -3,10 +3,10 @@
 """run.py GPUBPF OBJECT APP [DRIVER-FOLDER HIP-CODE [LEVEL-ZERO-DRIVER MODULE]]: several runtimes in one process and
 session. Prints TAP.
 
-OBJECT counts threads in its first map. DRIVER-FOLDER has the CUDA driver of tests/cuda/fake; without it NVIDIA's own
+OBJECT counts threads in its first map. DRIVER-FOLDER has the CUDA driver of tests/backends/cuda/fake; without it NVIDIA's own
 driver is used. HIP-CODE runs on a simulated GPU (tests/mixed/runtimes.c), next to Intel's runtime only: AMD's
 runtime contains the same LLVM library as Debian's PoCL, which allows one user per process. Intel's CPU runtime, if
-GPUBPF_TEST_INTEL names it, is the second OpenCL driver. The Level Zero driver of tests/levelzero/fake runs MODULE on
+GPUBPF_TEST_INTEL names it, is the second OpenCL driver. The Level Zero driver of tests/backends/spirv/level_zero/fake runs MODULE on
 it, next to the runtime that GPUBPF_TEST_OPENCL names (a part of its name; default PoCL)."""
 import json
 import os
@@ -33,13 +33,13 @@ def environment(vendors):
         env["LD_LIBRARY_PATH"] = fake
     if zero:
         env["ZE_ENABLE_ALT_DRIVERS"] = zero
-    if vendors: # a folder: the loader loads all drivers named there
+    if vendors: # vendors is a folder: the OpenCL loader loads all drivers that its files name
         env["OCL_ICD_VENDORS"] = vendors
     return env
 
 
 def check(name, runtimes, backends, options=(), vendors=None, probed=None):
-    """`probed`: the backends whose kernels must be probed; default all."""
+    """Compares runs without and with probes. `probed`: the backends whose kernels must be probed; by default all."""
     env = environment(vendors)
     command = [app, str(ROUNDS)] + runtimes
     native = simulated.run(command, env=env, timeout=120)
@@ -65,7 +65,7 @@ def check(name, runtimes, backends, options=(), vendors=None, probed=None):
 
 
 def vendors(others):
-    """Makes a folder that names Intel's runtime, and the installed ones."""
+    """Makes a folder of ICD files: one names Intel's runtime, the others are the installed ones."""
     folder = tempfile.mkdtemp(dir=work.name)
     for name in os.listdir("/etc/OpenCL/vendors") if others else ():
         with open(os.path.join("/etc/OpenCL/vendors", name), encoding="utf-8") as f:

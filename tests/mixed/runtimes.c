@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtimes ROUNDS [fork] WHAT...: launches kernels of several runtimes in one process in turn; with "fork" in a child
- * of it. ROUNDS "-": each line of standard input gives a number, and a line reports their end. Each WHAT names a
- * runtime. "graph" is a CUDA kernel, launched directly and then in a graph captured in the first round. "cuda" is
- * CUDA, "hip:FILE" the code object in FILE (add_hip.cl) on the simulated AMD GPU of $GPUBPF_AMD_SIM, "level_zero:FILE"
- * the SPIR-V in FILE (add_level_zero.cl). Any other WHAT is a part of the name of an OpenCL platform or device. It
- * prints the kernels' results, and a line per kernel like the OpenCL applications (tests/opencl/app.h), after the
- * runtime. The PTX works with NVIDIA's driver, and with that of tests/cuda/fake, which reads its comments.
+ * runtimes ROUNDS [fork] WHAT...: launches kernels of several runtimes in one process, in turn. With "fork" a child of
+ * the process does so. With ROUNDS "-" each line of standard input has a number of rounds, and the output has a line
+ * when they have ended. Each WHAT names a runtime:
+ *
+ * `graph`: a CUDA kernel that is launched directly, and through a graph captured in the first round.
+ * `cuda`: CUDA.
+ * `hip:FILE`: the code object in FILE (add_hip.cl) on the simulated AMD GPU of $GPUBPF_AMD_SIM.
+ * `level_zero:FILE`: the SPIR-V module in FILE (add_level_zero.cl).
+ * `OTHER`: a part of the name of an OpenCL platform or device.
+ *
+ * At the end it prints the kernels' results. For each kernel it prints a line like the OpenCL applications
+ * (tests/backends/spirv/opencl/apps/app.h), after the runtime's name. The PTX works with NVIDIA's driver, and with the
+ * driver of tests/backends/cuda/fake, which reads its comments.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -44,7 +50,7 @@ static const char ptx[] =
 	"\tatom.global.add.u32 %r1, [%rd2], 1;\n\tret;\n}\n";
 static const char source[] = "__kernel void add_opencl(__global uint *to) { atomic_inc(to); }\n";
 
-/* the driver API, from its documentation */
+/* functions of the CUDA driver API, declared here from its documentation */
 static struct {
 	int (*init)(unsigned flags);
 	int (*retain)(void **context, int device);
@@ -64,7 +70,7 @@ static struct {
 		      unsigned shared, void *stream, void **params, void **extra);
 } cu;
 
-/* HIP functions with other signatures than CUDA's */
+/* HIP functions whose parameters differ from CUDA's */
 static struct {
 	int (*synchronize)(void);
 	int (*read)(void *to, const void *from, size_t size);
@@ -73,7 +79,7 @@ static struct {
 } hip;
 
 #ifdef HAVE_LEVEL_ZERO
-/* Level Zero functions, each by its name after "ze" */
+/* Level Zero functions, without the prefix "ze" of their names */
 #define ZE_FUNCTIONS(F) \
 	F(Init) F(DriverGet) F(DeviceGet) F(ContextCreate) F(MemAllocDevice) F(ModuleCreate) F(KernelCreate) \
 	F(KernelSetGroupSize) F(KernelSetArgumentValue) F(CommandListCreateImmediate) F(CommandListAppendLaunchKernel) \
@@ -343,7 +349,7 @@ static void wait_for(const struct runtime *r)
 	case OPENCL: CHECK(clFinish(r->queue)); break;
 	case CUDA: CHECK(cu.synchronize()); break;
 	case HIP: CHECK(hip.synchronize()); break;
-	case LEVEL_ZERO: break; /* each launch has waited */
+	case LEVEL_ZERO: break; /* nothing to do: the command list is synchronous, so each launch has waited */
 	}
 }
 
@@ -384,7 +390,7 @@ static void print_results(const struct runtime *r)
 	printf("kernel add_%s launches %u items %u\n", names[r->api], r->launches, r->launches * THREADS);
 }
 
-/* Restarts under the launcher of the simulated AMD GPU. */
+/* Execute the program again, under the launcher of the simulated AMD GPU. */
 static void enter_simulator(char **argv)
 {
 	const char *simulator = getenv("GPUBPF_AMD_SIM");
@@ -404,7 +410,7 @@ static void enter_simulator(char **argv)
 	exit(1);
 }
 
-/* Continues in a child; the parent exits with its status. */
+/* Continue in a child process. The parent exits with the child's status. */
 static void become_child(void)
 {
 	pid_t child = fork();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A counter at every kind of place. In a complete run entries equal exits, and begins equal ends.
+ * A counter at every kind of place. After a complete run the entries must equal the exits, and the block begins must
+ * equal the block ends.
  *
- * gpu/insn/ and gpu/line/ are absent: they repeat the places above at every instruction.
+ * gpu/insn/ and gpu/line/ are absent, since they would repeat the places below at every instruction.
  */
 #include <gpubpf/probe.h>
 

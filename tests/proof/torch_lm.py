@@ -32,7 +32,7 @@ def digest(tensor):
 
 
 def decode_cached(model, cache, token, tokens):
-    """Decodes with a cache that grows by torch.cat; returns the tokens per lane."""
+    """Decodes with a cache that grows by torch.cat; returns the number of tokens per sequence of the batch."""
     for _ in range(tokens):
         out = model(token, past_key_values=cache, use_cache=True)
         token = out.logits[:, -1:].argmax(-1)
@@ -46,7 +46,7 @@ def decode_static(step, tokens):
 
 
 def make_static_step(model, prompt, tokens, way):
-    """A step over a cache of fixed size: one decoded token, as a function without arguments."""
+    """Returns a function that decodes one token over a cache of fixed size."""
     cache = transformers.StaticCache(config=model.config, max_cache_len=PROMPT + tokens + 8)
     model(prompt, past_key_values=cache, use_cache=True, cache_position=torch.arange(PROMPT, device='cuda'))
     token, position = prompt[:, -1:].clone(), torch.tensor([PROMPT], device='cuda')

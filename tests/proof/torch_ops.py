@@ -22,7 +22,7 @@ UNINITIALISED = ('empty', 'new_empty', 'empty_like', 'empty_strided', 'new_empty
 
 
 def tensors(value):
-    """Yields the tensors in a nest of tuples, lists and dicts; other values as their text."""
+    """Yields the tensors in nested tuples, lists and dicts, and the text of all other values."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, dict):
@@ -63,7 +63,7 @@ def run_sample(op, sample, digest):
 
 
 def digest_op(op, dtype):
-    """Returns the digest of all samples; raises what the operator raises."""
+    """Returns the digest of all samples of the operator in this type; passes on the operator's exception."""
     torch.manual_seed(SEED)
     grads = op.supports_autograd and dtype in op.supported_backward_dtypes('cuda')
     digest = hashlib.sha256()
@@ -74,7 +74,7 @@ def digest_op(op, dtype):
 
 
 def run_op(op):
-    """Prints a line per type; returns how many types gave a digest."""
+    """Prints a line for each type of the operator; returns for how many types there was a digest."""
     good = 0
     name = op.name + ('.' + op.variant_test_name if op.variant_test_name else '')
     for dtype in sorted(op.supported_dtypes('cuda'), key=str):
@@ -82,7 +82,8 @@ def run_op(op):
         try:
             print(label, digest_op(op, dtype), flush=True)
             good += 1
-        except Exception as error:  # pylint: disable=broad-except # a line of output, which runs compare
+        # the exception is a result too, as a line that runs compare
+        except Exception as error:  # pylint: disable=broad-except
             print(label, 'raises', type(error).__name__, str(error).split('\n', maxsplit=1)[0][:80], flush=True)
     return good
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts entries and exits of kernels over all threads: slot 0 entries, slot 1 exits. */
+/* Counts the threads of all kernels: element 0 at their entry, element 1 at their exit. */
 #include <gpubpf/probe.h>
 
 struct {

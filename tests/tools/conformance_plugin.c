@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conformance-plugin: runs one eBPF program and prints r0, with the interface of bpf_conformance's
- * plugins; with --batch, it runs many and starts the device once.
+ * conformance-plugin: runs one eBPF program and prints r0, with the interface of bpf_conformance's plugins. With
+ * --batch it runs many programs and starts the device only once.
  */
 #include <getopt.h>
 #include <stdio.h>

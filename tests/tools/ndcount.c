@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An OpenCL layer that only counts the work-items of every enqueued kernel. At exit it writes
- * `kernel<TAB>launches<TAB>work-items` to the file named by NDCOUNT. It writes a line for each
- * program made of source at once to the file named by NDSOURCES, because a process may end without
- * exit handlers. It shares no code with gpubpf, so tests compare probes' counts with its numbers.
+ * An OpenCL layer that only counts the work-items of every enqueued kernel. At exit it writes lines
+ * `kernel<TAB>launches<TAB>work-items` to the file that $NDCOUNT names. For each program made from source it
+ * immediately writes a line to the file that $NDSOURCES names, because a process may end without exit handlers. The
+ * layer shares no code with gpubpf, so tests can compare the counts of probes with its numbers.
  */
 #include <CL/cl_layer.h>
 #include <pthread.h>
@@ -122,7 +122,7 @@ clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_i
 	return CL_SUCCESS;
 }
 
-/* Newer loaders call this; the headers here may be older. */
+/* Newer OpenCL loaders call this function, which the headers here may not declare. */
 cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret,
 					     const cl_icd_dispatch **layer_ret, const void *properties);
 __attribute__((visibility("default"))) cl_int CL_API_CALL

@@ -3,11 +3,11 @@
 """pocl_part.py SOURCE FOLDER DEPFILE STAMP: makes a PoCL with only the part of its library that the tests use.
 
 Each process that compiles with PoCL reads its whole library of OpenCL C functions, 23,000 of them, and the header
-that declares them. This takes a second, even for programs that call five. FOLDER becomes a PoCL with the same code,
-found through $LD_LIBRARY_PATH = FOLDER/lib/pocl. Its library and header have the functions whose names occur in the
-texts of SOURCE's tests and in the code that gpubpf adds to programs, with their callees. A program that calls a
-missing function does not build, and the error names it. Programs from outside (tests/real) use the full PoCL. If
-PoCL is not installed as by Debian, FOLDER stays empty, and the tests use the installed one."""
+that declares them. This takes a second, even for programs that call five functions. FOLDER becomes a PoCL with the
+same code, which $LD_LIBRARY_PATH = FOLDER/lib/pocl selects. Its library and header have the functions whose names
+occur in the texts of SOURCE's tests and in the code that gpubpf adds to programs, with their callees. A program
+that calls a missing function does not build, and the error names the function. Third-party programs (tests/real)
+use the full PoCL. If PoCL is not installed as by Debian, FOLDER stays empty, and the tests use the installed PoCL."""
 import collections
 import ctypes
 import glob
@@ -16,15 +16,18 @@ import re
 import shutil
 import sys
 
-FEATURES = ['avx512f', 'avx2', 'fma4', 'f16c', 'avx', 'sse4_1', 'ssse3']  # CPU features in PoCL's order,
-VARIANTS = ['avx512', 'avx2', 'avx_fma4', 'avx_f16c', 'avx', 'sse41', 'ssse3']  # and the library variant for each
+# CPU features in the order in which PoCL looks for them,
+FEATURES = ['avx512f', 'avx2', 'fma4', 'f16c', 'avx', 'sse4_1', 'ssse3']
+# and the variant of its library for each feature
+VARIANTS = ['avx512', 'avx2', 'avx_fma4', 'avx_f16c', 'avx', 'sse41', 'ssse3']
 TEXTS = ['tests', 'examples', 'bench', 'cli', 'core', 'maps', 'backends/spirv/build', 'backends/spirv/opencl_c', 'backends/spirv/device',
          'backends/spirv/wire', 'backends/spirv/opencl_c']
 LETTERS = {'c': 'char', 'h': 'uchar', 's': 'short', 't': 'ushort', 'i': 'int', 'j': 'uint', 'l': 'long', 'm': 'ulong', 'f': 'float', 'd': 'double',
            'Dh': 'half'}  # mangled type names
 VECTOR = r'\b(?:%s)\d+\b' % '|'.join(LETTERS.values())
-PASTED = ('atom_', 'atomic_')  # maps/device/machine_clc.h builds the names with these prefixes
-LEFT_OUT = ('.build', '.case', '.cu', '.cubin', '.data', '.def', '.hip', '.md', '.ptx', '.spvasm')  # have words but no OpenCL C
+PASTED = ('atom_', 'atomic_')  # maps/device/machine_clc.h pastes names from these prefixes, so all such functions stay
+# these files have words but no OpenCL C
+LEFT_OUT = ('.build', '.case', '.cu', '.cubin', '.data', '.def', '.hip', '.md', '.ptx', '.spvasm')
 
 
 def texts_of(source):
@@ -42,7 +45,7 @@ def words_of(paths):
 
 
 def llvm_of(pocl):
-    """Loads the LLVM library that PoCL itself uses."""
+    """Loads the LLVM library that PoCL itself uses, and declares the functions used here."""
     ctypes.CDLL(pocl)
     with open('/proc/self/maps', encoding='utf-8') as maps:
         path = re.search(r'/\S*/libLLVM-\d+\.so\S*', maps.read())
@@ -75,15 +78,15 @@ def each(first, following):
 
 
 def users(llvm, function):
-    """Returns the calling functions; None for a use outside of functions."""
+    """Yields the functions that call this function, and None for a use outside of functions."""
     for use in each(llvm.LLVMGetFirstUse(function), llvm.LLVMGetNextUse):
         user = llvm.LLVMGetUser(use)
         yield llvm.LLVMGetBasicBlockParent(llvm.LLVMGetInstructionParent(user)) if llvm.LLVMIsAInstruction(user) else None
 
 
 def is_wanted(name, words):
-    """Is the function wanted? Functions of OpenCL C by name and vector types; Sleef's only if called; functions that
-    PoCL itself calls always."""
+    """Returns True if the function must stay. OpenCL C functions are selected by their name and vector types. Sleef's
+    functions stay only if they are called, and functions that PoCL itself calls always stay."""
     found = re.match(r'_Z(\d+)(\w+)', name)
     if not found:
         return not name.startswith('Sleef')
@@ -138,7 +141,7 @@ def reduce_library_of(pocl, words, share):
 
 
 def make(folder, words):
-    """PoCL searches its library relative to its own folder."""
+    """Makes the PoCL in the folder. PoCL finds its library relative to the folder of libpocl."""
     pocl, share = os.path.realpath(glob.glob('/usr/lib/*/libpocl.so.2')[0]), f'{folder}/share/pocl'
     os.makedirs(f'{folder}/lib/pocl')
     os.makedirs(f'{share}/include')
@@ -161,7 +164,7 @@ def remake(folder, words):
 
 
 def main(source, folder, depfile, stamp):
-    """Rebuilds if the texts' OpenCL C words or PoCL have changed since STAMP, which records both."""
+    """Makes the PoCL again if the OpenCL C words of the texts or PoCL have changed. STAMP records both."""
     texts = sorted(texts_of(source))
     theirs = words_of(glob.glob('/usr/share/pocl/include/*'))
     words = words_of(texts) & theirs | {word for word in theirs if word.startswith(PASTED)}

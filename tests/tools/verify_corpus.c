@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verify-corpus: verdicts on raw programs of the Linux kernel's kprobe type. Each line of standard input has
- * tab-separated columns: id, three or four ignored columns, the class, the instructions in hex, maps, ... (id,
- * expect, strict_expect, leaks_ptr, class, insns, maps). A map is insn:kind:type/key/value/max/flags[@offset],
- * with kind "fd" or "value". Prints id, ACCEPT or REJECT, microseconds and the reason.
+ * verify-corpus: prints the verifier's verdicts on raw programs of type kprobe for the Linux kernel. Each line of
+ * standard input has tab-separated columns: id, three or four ignored columns, the class, the instructions in hex,
+ * maps, ... (id, expect, strict_expect, leaks_ptr, class, insns, maps). A map is
+ * insn:kind:type/key/value/max/flags[@offset], with kind "fd" or "value". Prints id, ACCEPT or REJECT, microseconds and
+ * the reason.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 #define MAX_MAPS 64
 
-/* types without GPU support, described well enough to verify the kernel's programs */
+/* Map types that GPUs do not support, described well enough to verify programs for the Linux kernel. */
 #define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
 #define KEYED_OPS (OP(LOOKUP) | OP(UPDATE) | OP(DELETE) | OP(FOR_EACH))
 static const struct gpubpf_map_type kernel_types[] = {
@@ -77,7 +78,7 @@ static const char *parse_insns(struct program *p, const char *hex)
 	return NULL;
 }
 
-/* Equal definitions at two places mean one map. */
+/* Add the map and store its index. Two equal definitions in a program mean the same map. */
 static const char *add_map(struct program *p, const char *spec, uint32_t *index)
 {
 	uint32_t type, key, value, max, flags;

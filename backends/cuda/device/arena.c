@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena in a CUDA device's memory. All copies use the copy engines on separate streams, so that they and the
- * application's kernels do not wait for each other. The arena is zeroed by such copies too. The driver fills memory,
- * and copies within a device, by kernels, which a persistent kernel of the application would delay.
- * Copies to the device have one stream. Copies from it have several, chosen by thread. The bus transfers in both
- * directions at once.
+ * Manages the arena (the memory of all maps) in a CUDA device's memory. Copies run on separate streams and use only the
+ * device's copy engines, so copies and the application's GPU kernels do not wait for each other. To fill device memory
+ * or to copy within a device, the driver would launch GPU kernels. A persistent GPU kernel of the application would
+ * delay them. So this code zeroes the arena by copies from a host buffer of zeros. The bus transfers in both directions
+ * at once. One stream copies to the device. Several streams copy from the device, and each thread uses one of them.
+ *
  */
 #include "arena.h"
 
@@ -18,7 +19,7 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
-#define PIECE_BYTES (4ull << 20) /* bytes of the mirror that are pinned at a time; their pages are populated first */
+#define PIECE_BYTES (4ull << 20) /* the mirror is populated and pinned in pieces of this size */
 #define MIN_PINNED_COPY_BYTES (256ull << 10) /* smaller copies are faster without pinning */
 #define ZEROS_BYTES (4ull << 20)
 
@@ -31,8 +32,10 @@ static size_t round_to_granularity(struct gpubpf_device *device, const CUmemAllo
 		       (size + step - 1) / step * step;
 }
 
-/* Reserves an address range of `room` bytes and maps the memory of device->handle there. On failure it releases the
- * handle. */
+/*
+ * Reserves an address range of `room` bytes and maps the memory of device->handle there. Releases the handle if this
+ * fails.
+ */
 static CUresult map_memory(struct gpubpf_device *device, size_t room)
 {
 	const struct cuda_driver *cu = device->cu;
@@ -59,7 +62,10 @@ release:
 	return error;
 }
 
-/* Allocates memory that another process can import: it survives this process, and a fault of its kernels. */
+/*
+ * Allocates memory that another process can import. The memory outlives this process and survives a fault of its GPU
+ * kernels.
+ */
 static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
 {
 	CUmemAllocationProp prop = {
@@ -82,7 +88,10 @@ static CUresult make_streams(struct gpubpf_device *device)
 	return error || device->to ? error : device->cu->stream_create(&device->to, CU_STREAM_NON_BLOCKING);
 }
 
-/* Returns true if the memory fits, or if the driver does not report free memory; the allocation then decides. */
+/*
+ * Returns true if the memory fits. If the driver does not report free memory, returns true too; the allocation then
+ * decides.
+ */
 static bool has_free_memory(struct gpubpf_device *device, size_t size, struct gpubpf_reason *why)
 {
 	size_t free, all;
@@ -98,8 +107,8 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 
 	if (device->arena)
 		return -EBUSY;
-	if (cuda_device_enter(device, &mode) < 0)
-		return cuda_fail(cu, why, "the context cannot be used", 0);
+	if (cuda_device_enter_or_explain(device, &mode, why) < 0)
+		return -EIO;
 	if (!has_free_memory(device, size, why)) {
 		cuda_leave(cu, &mode);
 		return -ENOMEM;
@@ -111,7 +120,7 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 		error = cu->mem_alloc(&device->arena, size);
 	cuda_leave(cu, &mode);
 	if (error)
-		return cuda_fail(cu, why, "memory for maps", error);
+		return cuda_fail(cu, why, "cannot allocate device memory for maps", error);
 	device->host = host;
 	device->arena_size = size;
 	device->pinned = calloc(size / PIECE_BYTES + 1, sizeof(*device->pinned));
@@ -124,9 +133,12 @@ static bool is_outside(const struct gpubpf_device *device, size_t offset, size_t
 	return offset > device->arena_size || size > device->arena_size - offset;
 }
 
-/* Pins the whole piece of the mirror that contains offset `at`, unless the copy of `size` bytes is small. The calling
- * thread first populates the pages, because several threads can do so at once: four threads populate 5.5 GB/s on an
- * H200's host. The driver pins one piece after the other and populates 1.8 GB/s. */
+/*
+ * Pins the piece of the mirror that contains offset `at`, unless the copy of `size` bytes is small. The calling thread
+ * first populates the pages of the piece. Several threads can do this at once: four threads populate 5.5 GB/s on an
+ * H200's host. If the driver had to populate the pages while it pins them, it would do so for one piece after the
+ * other, at 1.8 GB/s.
+ */
 static void pin_piece(struct gpubpf_device *device, size_t at, size_t size)
 {
 	size_t piece = at / PIECE_BYTES, begin = piece * PIECE_BYTES, left = device->arena_size - begin;
@@ -134,7 +146,8 @@ static void pin_piece(struct gpubpf_device *device, size_t at, size_t size)
 	left = left < PIECE_BYTES ? left : PIECE_BYTES;
 	if (size < MIN_PINNED_COPY_BYTES || !device->pinned || atomic_exchange(&device->pinned[piece], true))
 		return;
-	madvise(device->host + begin, left, MADV_POPULATE_WRITE); /* before Linux 5.14 the driver populates them */
+	/* Linux before 5.14 refuses this advice; host_register() then populates the pages */
+	madvise(device->host + begin, left, MADV_POPULATE_WRITE);
 	if (device->cu->host_register(device->host + begin, left, 0))
 		atomic_store(&device->pinned[piece], false);
 }
@@ -151,8 +164,10 @@ void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t siz
 	cuda_leave(device->cu, &mode);
 }
 
-/* Returns a stream for copies from the device, by the calling thread's number. With several streams, fewer threads wait
- * for copies that others queued later. */
+/*
+ * Returns the calling thread's stream for copies from the device. A thread that waits for its stream also waits for
+ * copies that other threads queued there; several streams make this rarer.
+ */
 static CUstream pull_stream(const struct gpubpf_device *device)
 {
 	static atomic_uint threads;
@@ -163,7 +178,10 @@ static CUstream pull_stream(const struct gpubpf_device *device)
 	return device->from[number - 1];
 }
 
-/* Copies to the mirror piece by piece, since each piece is either pinned as a whole or not at all. */
+/*
+ * Copies from the arena to the mirror, its copy in host memory. Each copy stays within one piece of the mirror, because
+ * a copy must not mix pinned and unpinned memory.
+ */
 static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t at, size_t size)
 {
 	CUresult error = 0;
@@ -181,8 +199,10 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 	return error;
 }
 
-/* Calls `how` for a range of the arena, in the device's context. `host` is the address in host memory from or to which
- * `how` copies. */
+/*
+ * Enters the device's context and calls `how` for a range of the arena. `host` is the address in host memory from or to
+ * which `how` copies.
+ */
 static int copy(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size,
 		CUresult (*how)(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size))
 {
@@ -356,14 +376,14 @@ int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t si
 
 	if (device->arena)
 		return -EBUSY;
-	if (cuda_device_enter(device, &mode) < 0)
-		return cuda_fail(device->cu, why, "the context cannot be used", 0);
+	if (cuda_device_enter_or_explain(device, &mode, why) < 0)
+		return -EIO;
 	error = make_streams(device);
 	if (!error)
 		error = import(device, fd, size, &other_device);
 	cuda_leave(device->cu, &mode);
 	if (error)
-		return cuda_fail(device->cu, why, "memory of another process", error);
+		return cuda_fail(device->cu, why, "cannot import the maps of another process", error);
 	if (other_device)
 		return -EXDEV;
 	device->host = host;

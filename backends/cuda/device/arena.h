@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA device, and the functions of struct gpubpf_device_ops that access its arena. */
+/* Describes a CUDA device, and declares the functions of struct gpubpf_device_ops that access its arena. */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_ARENA_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_ARENA_H
 
@@ -9,34 +9,44 @@
 #include "core/device.h"
 #include "driver.h"
 
-#define CUDA_PULLS 4             /* number of streams for copies from the device */
+#define CUDA_PULLS 4             /* number of streams that copy from the device */
 
 struct gpubpf_device {
 	const struct cuda_driver *cu;
 	CUdevice device;
 	CUcontext context;
-	bool primary; /* open_context() retained the context, and cuda_close() must release it */
+	bool primary; /* open_context() retained the primary context, so cuda_close() must release it */
 	struct gpubpf_device_caps caps;
-	/* the arena: exportable memory that outlives the process (handle), else ordinary device memory */
-	char *host; /* the mirror: the arena's copy in host memory */
+	/* The arena is exportable memory (`handle`), which outlives the process, or else ordinary device memory. */
+	char *host; /* the mirror: the copy of the arena in host memory */
 	CUdeviceptr arena;
-	size_t arena_size, mapped; /* bytes of the arena; bytes mapped from `handle`, 0: ordinary memory */
+	/* arena_size: bytes of the arena. mapped: bytes mapped from `handle`, or 0 for ordinary device memory. */
+	size_t arena_size, mapped;
 	CUmemGenericAllocationHandle handle;
-	CUstream from[CUDA_PULLS], to; /* streams for copies from and to the arena; threads that pull use different
-					* streams */
-	_Atomic(char *) zeros; /* zeros in pinned host memory, the source of cuda_arena_zero(); NULL before its first
-				  * call */
-	atomic_bool *pinned;   /* pieces of the mirror that are pinned, so that copies bypass the driver's
-					 * buffer; or NULL */
-	CUstream stream;       /* for the clock and our launches; cuda_device_enter() creates it */
-	struct waiter *waiter; /* a thread that may still wait for the device after its caller's deadline, or NULL */
+	/*
+	 * The streams `from` copy from the arena, and each thread that pulls uses one of them. The stream `to` copies
+	 * to the arena.
+	 */
+	CUstream from[CUDA_PULLS], to;
+	/* zeros in pinned host memory, from which cuda_arena_zero() copies; NULL before its first call */
+	_Atomic(char *) zeros;
+	/*
+	 * for each piece of the mirror: true if it is pinned, so that copies bypass the driver's staging buffer. NULL:
+	 * nothing is pinned.
+	 */
+	atomic_bool *pinned;
+	CUstream stream; /* stream for the clock and for our launches; cuda_device_enter() creates it */
+	/* thread that may still wait for the device although its caller's deadline has passed, or NULL */
+	struct waiter *waiter;
 	CUmodule clock_module;
 	CUfunction clock_kernel;
-	CUdeviceptr clock_word; /* 8 bytes of device memory to which clock_kernel writes the time */
+	CUdeviceptr clock_word; /* address of 8 bytes of device memory, where clock_kernel stores the time */
 };
 
 /* Calls cuda_enter() for the device's context; the first call also creates device->stream. Returns 0 or -EIO. */
 int cuda_device_enter(struct gpubpf_device *device, int *mode);
+/* Like cuda_device_enter(), but writes the reason of a failure to `why`. */
+int cuda_device_enter_or_explain(struct gpubpf_device *device, int *mode, struct gpubpf_reason *why);
 /* Writes "WHAT: CUDA_ERROR_..." to `why` and returns -EIO. */
 int cuda_fail(const struct cuda_driver *cu, struct gpubpf_reason *why, const char *what, CUresult error);
 

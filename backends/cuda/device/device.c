@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct gpubpf_device_ops for the CUDA driver API. */
+/* Implements struct gpubpf_device_ops by the CUDA driver API. */
 #include "device.h"
 
 #include <errno.h>
@@ -30,15 +30,28 @@ int cuda_fail(const struct cuda_driver *cu, struct gpubpf_reason *why, const cha
 	return -EIO;
 }
 
-int cuda_device_enter(struct gpubpf_device *device, int *mode)
+static CUresult enter(struct gpubpf_device *device, int *mode)
 {
 	CUresult error = cuda_enter(device->cu, device->context, mode);
 
-	if (!error && !device->stream && device->cu->stream_create(&device->stream, CU_STREAM_NON_BLOCKING)) {
+	if (error || device->stream)
+		return error;
+	error = device->cu->stream_create(&device->stream, CU_STREAM_NON_BLOCKING);
+	if (error)
 		cuda_leave(device->cu, mode);
-		return -EIO;
-	}
-	return error ? -EIO : 0;
+	return error;
+}
+
+int cuda_device_enter(struct gpubpf_device *device, int *mode)
+{
+	return enter(device, mode) ? -EIO : 0;
+}
+
+int cuda_device_enter_or_explain(struct gpubpf_device *device, int *mode, struct gpubpf_reason *why)
+{
+	CUresult error = enter(device, mode);
+
+	return error ? cuda_fail(device->cu, why, "the application's CUDA context cannot be used", error) : 0;
 }
 
 static CUresult copy_from(struct gpubpf_device *device, void *to, CUdeviceptr from, size_t size)
@@ -84,7 +97,10 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 	caps->ordinal = ordinal;
 }
 
-/* Finds the how->index-th device whose name contains how->name, or whose ordinal it is. NULL matches any device. */
+/*
+ * Finds the how->index-th device that matches how->name. The name is a part of the device's name, or the device's
+ * ordinal. A NULL name matches any device.
+ */
 static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device, int *ordinal)
 {
 	const char *wanted = how->name;
@@ -119,18 +135,18 @@ static int open_context(struct gpubpf_device *device, const struct gpubpf_device
 		error = cu->ctx_device(&device->device);
 		cu->ctx_pop(&old);
 		*ordinal = device->device;
-		return error ? cuda_fail(cu, why, "the context has no device", error) : 0;
+		return error ? cuda_fail(cu, why, "the device of the application's context is unknown", error) : 0;
 	}
 	error = cu->init(0);
 	if (error)
-		return cuda_fail(cu, why, "cuInit", error);
+		return cuda_fail(cu, why, "cuInit() failed", error);
 	if (find_device(cu, how, &device->device, ordinal) < 0) {
 		snprintf(why->text, sizeof(why->text), "no CUDA device named '%s'", how->name ? how->name : "");
 		return -ENODEV;
 	}
 	error = cu->primary_retain(&device->context, device->device);
 	if (error)
-		return cuda_fail(cu, why, "the device's primary context", error);
+		return cuda_fail(cu, why, "cannot open the device's primary context", error);
 	device->primary = true;
 	return 0;
 }
@@ -181,11 +197,11 @@ static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind
 	int mode;
 
 	if (kind != GPUBPF_IMAGE_PTX && kind != GPUBPF_IMAGE_CUBIN) {
-		snprintf(why->text, sizeof(why->text), "CUDA loads PTX and cubins");
+		snprintf(why->text, sizeof(why->text), "CUDA loads only PTX and cubins");
 		return -EINVAL;
 	}
 	module = calloc(1, sizeof(*module));
-	copy = malloc(size + 1); /* the driver reads PTX up to a NUL */
+	copy = malloc(size + 1); /* one more byte, because the driver reads PTX up to a NUL */
 	if (!module || !copy || cuda_device_enter(device, &mode) < 0) {
 		free(module);
 		free(copy);
@@ -198,7 +214,8 @@ static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind
 	free(copy);
 	if (error) {
 		log[strcspn(log, "\n")] = 0;
-		snprintf(why->text, sizeof(why->text), "loading the module: %s %s", cuda_error(device->cu, error), log);
+		snprintf(why->text, sizeof(why->text), "loading the module failed: %s %s",
+			 cuda_error(device->cu, error), log);
 		free(module);
 		return -EINVAL;
 	}
@@ -264,7 +281,8 @@ static int cuda_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_
 	for (uint32_t i = 0; i < launch->dim; i++) {
 		block[i] = launch->block[i] ? launch->block[i] : 1;
 		if (launch->offset[i] || launch->grid[i] % block[i]) {
-			snprintf(why->text, sizeof(why->text), "a CUDA launch has whole blocks and no global offset");
+			snprintf(why->text, sizeof(why->text),
+				 "a CUDA launch needs a grid of whole blocks, and no global offset");
 			return -EINVAL;
 		}
 		grid[i] = launch->grid[i] / block[i];
@@ -310,7 +328,10 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Waits with a deadline, since a kernel of the application may occupy the whole device for any time. */
+/*
+ * Waits until the clock kernel has run. The wait has a deadline, because a GPU kernel of the application may occupy the
+ * device for any time.
+ */
 static CUresult wait_clock(struct gpubpf_device *device)
 {
 	uint64_t deadline = now_ns() + CLOCK_WAIT_NS;

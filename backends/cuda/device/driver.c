@@ -56,10 +56,10 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 	driver->ctx_pop(&old);
 }
 
-/* ---- our waits, and the application's captures ---- */
+/* ---- our waits, which must not break the application's stream captures ---- */
 
 #define POLL_NS 50000l
-#define MAX_POLLS 40 /* after these polls, a remaining wait is assumed to be inside the driver */
+#define MAX_POLLS 40 /* after these polls, a thread that still waits is assumed to have entered the driver */
 
 static atomic_int captures, waits;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the CUDA driver API that we call. We declare it ourselves, so that the project builds without a CUDA
- * toolkit. Types and numbers follow the CUDA Driver API reference (v12, v13).
+ * Declares the part of the CUDA driver API that gpubpf calls, so that gpubpf builds without a CUDA toolkit. Types and
+ * numbers follow the CUDA Driver API reference (v12, v13).
  */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
@@ -78,7 +78,10 @@ typedef struct CUmemAccessDesc_st {
 	int flags;
 } CUmemAccessDesc;
 
-/* CUDA_FN(member, symbol, arguments): every function returns CUresult */
+/*
+ * CUDA_FN(member, symbol, arguments): `member` of struct cuda_driver is a pointer to the driver API's function
+ * `symbol`, which takes `arguments` and returns CUresult
+ */
 #define CUDA_FUNCTIONS(CUDA_FN) \
 	CUDA_FN(init, cuInit, (unsigned flags)) \
 	CUDA_FN(driver_version, cuDriverGetVersion, (int *version)) \
@@ -139,13 +142,15 @@ struct cuda_driver {
 #undef CUDA_FN
 };
 
-/* Loads the driver of this process on the first call. Returns NULL and one line of `why` if it cannot be loaded. */
+/*
+ * Loads libcuda.so.1 on the first call and returns its functions. Returns NULL and one line of `why` if the library
+ * cannot be loaded.
+ */
 const struct cuda_driver *cuda_driver_load(char *why, size_t size);
 /*
- * Enters a context for our calls, even while the application captures a stream in this thread. Call cuda_leave() only
- * after cuda_enter() returned 0.
- * Our copies and kernels use separate streams: the legacy stream would wait for the application's streams, and break
- * its captures.
+ * Makes a context current for our calls. The calls work even while the application captures a stream in this thread.
+ * Call cuda_leave() only after cuda_enter() returned 0. Our copies and GPU kernels must not use the legacy default
+ * stream. There they would wait for the application's streams and break its captures.
  */
 CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mode);
 void cuda_leave(const struct cuda_driver *driver, int *mode);
@@ -153,10 +158,11 @@ void cuda_leave(const struct cuda_driver *driver, int *mode);
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
 
 /*
- * A call that waits for a context breaks the captures of its streams. Our threads wait only if cuda_wait_begin()
- * returns true, which it does while no capture is open. The function cuda_capture_begin() counts a capture, then sleeps
- * for at most 2 ms while one of our waits is in progress. A wait that has just begun thus reaches the driver before the
- * capture begins.
+ * A call that waits for a context breaks a stream capture in that context. So our threads wait only if
+ * cuda_wait_begin() returns true; it returns false while a capture is open. The function cuda_capture_begin() first
+ * marks a capture as open, so that no further wait can begin. It then sleeps until no thread of ours waits, at most 2
+ * ms. This gives a thread whose wait has just begun the time to enter the driver before the capture begins.
+ *
  */
 bool cuda_wait_begin(void);
 void cuda_wait_end(void);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a CUDA device for maps outside of the arena: the session's memory, pinned or pageable, or managed
- * memory. */
+/*
+ * Implements the functions of a CUDA device for maps outside of the arena. Such a map lies in the session's memory,
+ * pinned or pageable, or in managed memory.
+ */
 #include "memory.h"
 
 #include <errno.h>
 
-/* GPUBPF_CAP_HOST_ATOMICS needs a link such as NVLink: over PCIe, a GPU's atomics are not coherent with the host's.
- * GPUBPF_CAP_SVM_SYSTEM needs a device that uses the host's page tables. Otherwise the driver would migrate the pages,
- * which it cannot do if other processes map them. */
+/*
+ * GPUBPF_CAP_HOST_ATOMICS requires a link such as NVLink: over PCIe, a GPU's atomics are not coherent with the host's.
+ * GPUBPF_CAP_SVM_SYSTEM requires a device that uses the host's page tables. On other devices the driver migrates the
+ * pages, and it cannot migrate pages that other processes map.
+ */
 static const struct {
 	int attribute;
 	uint64_t bits;
@@ -30,7 +34,7 @@ uint64_t cuda_memory_caps(const struct gpubpf_device *device)
 
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
 		bits |= has_attribute(device, caps[i].attribute) ? caps[i].bits : 0;
-	/* CONCURRENT_MANAGED_ACCESS: the host can access managed memory while kernels run */
+	/* with CONCURRENT_MANAGED_ACCESS the host can access managed memory while GPU kernels run */
 	if (has_attribute(device, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) &&
 	    has_attribute(device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS))
 		bits |= GPUBPF_CAP_MANAGED;
@@ -69,8 +73,8 @@ int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, v
 	CUresult error = 0;
 	int mode;
 
-	if (cuda_device_enter(device, &mode) < 0)
-		return cuda_fail(device->cu, why, "the context cannot be used", 0);
+	if (cuda_device_enter_or_explain(device, &mode, why) < 0)
+		return -EIO;
 	if (where == GPUBPF_PLACE_PINNED)
 		error = get_pinned(device, host, &m);
 	else if (where == GPUBPF_PLACE_MANAGED)
@@ -78,7 +82,8 @@ int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, v
 	cuda_leave(device->cu, &mode);
 	if (error)
 		return cuda_fail(device->cu, why,
-				 where == GPUBPF_PLACE_PINNED ? "memory for maps, pinned" : "memory for maps, managed",
+				 where == GPUBPF_PLACE_PINNED ? "cannot pin host memory for maps" :
+								"cannot allocate managed memory for maps",
 				 error);
 	*memory = m;
 	return 0;

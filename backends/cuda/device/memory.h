@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a CUDA device's struct gpubpf_device_ops for memory outside of the arena, and its GPUBPF_CAP_*
- * bits. */
+/*
+ * Implements struct gpubpf_device_ops for memory of a CUDA device outside of the arena, and returns the device's
+ * GPUBPF_CAP_* bits for such memory.
+ */
 #ifndef GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
 #define GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
 

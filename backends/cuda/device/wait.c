@@ -12,17 +12,20 @@
 
 #include "core/wire/checks.h"
 
-#define CLOSE_WAIT_MS 500 /* how long cuda_end_wait() waits for a waiter; a kernel that never ends would block it
-			   * forever */
+/* cuda_end_wait() gives up after this time, because a GPU kernel that never ends would block it forever */
+#define CLOSE_WAIT_MS 500
 
-/* A thread that waits for the context. The driver's wait has no timeout, so the caller abandons the thread after its
- * deadline. */
+/*
+ * A thread that waits until the context is idle. The driver's wait has no timeout, so a caller whose deadline passes
+ * leaves the thread waiting.
+ */
 struct waiter {
 	const struct cuda_driver *cu;
 	CUcontext context;
 	sem_t ended;
-	atomic_bool begun; /* the wait has begun or was cancelled: the first to set it decides */
-	atomic_int users;  /* references: one of the thread, one of the device */
+	/* true once the wait has begun or was cancelled; the thread that sets it first decides which of the two */
+	atomic_bool begun;
+	atomic_int users; /* reference count: one reference of the thread, one of the device */
 	_Atomic(CUresult) error;
 };
 
@@ -75,7 +78,7 @@ static int start_waiter(struct gpubpf_device *device)
 	w->context = device->context;
 	w->users = 2;
 	sem_init(&w->ended, 0, 0);
-	sigfillset(&all); /* the application's signals must not run on this thread */
+	sigfillset(&all); /* block all signals: the application's handlers must not run on this thread */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, wait_context, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -89,7 +92,10 @@ static int start_waiter(struct gpubpf_device *device)
 	return 0;
 }
 
-/* Waits for device->waiter until the deadline. On a timeout the device keeps the waiter, so it has one at a time. */
+/*
+ * Waits for device->waiter until the deadline. On a timeout the device keeps this waiter, so that it never has more
+ * than one.
+ */
 static int wait_waiter(struct gpubpf_device *device, const struct timespec *until)
 {
 	struct waiter *w = device->waiter;
@@ -134,8 +140,11 @@ int cuda_wait_idle(struct gpubpf_device *device, uint32_t timeout_ms)
 	struct timespec until = deadline_in(timeout_ms);
 	int err;
 
-	err = device->waiter ? wait_waiter(device, &until) : 0; /* an earlier wait may have begun before newer kernels,
-								 * so another one follows */
+	/*
+	 * device->waiter is from an earlier call that timed out; its wait may not cover GPU kernels launched since
+	 * then, so a new wait follows
+	 */
+	err = device->waiter ? wait_waiter(device, &until) : 0;
 	if (!err)
 		err = start_waiter(device);
 	return err ? err : wait_waiter(device, &until);

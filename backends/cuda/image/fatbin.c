@@ -21,7 +21,7 @@ static uint64_t read_le(const uint8_t *at, size_t n)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, at, n); /* containers are little-endian, as every host of a driver is */
+	memcpy(&v, at, n); /* containers are little-endian, and so are all hosts that the driver supports */
 	return v;
 }
 
@@ -64,7 +64,7 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
 	return 0;
 }
 
-/* Copies PTX text and drops NUL padding at its end. */
+/* Copies PTX text without the NUL padding at its end. */
 static int copy_text(const void *data, size_t size, char **text, size_t *text_size)
 {
 	size_t n = strnlen(data, size);
@@ -79,18 +79,19 @@ static int copy_text(const void *data, size_t size, char **text, size_t *text_si
 	return 0;
 }
 
-/* state of the search in a container for the PTX from which the chosen machine code was compiled */
+/* search in a fat binary for the PTX from which ptxas compiled the chosen machine code */
 struct source {
 	const struct fatbin_entry *elf;
 	uint32_t arch;           /* virtual architecture; 0: unknown */
-	struct fatbin_entry ptx; /* data NULL: none */
+	struct fatbin_entry ptx; /* data is NULL if no PTX is found */
 	bool unclear;
 };
 
 /*
- * Accepts PTX for the same virtual architecture only: __CUDA_ARCH__ may select other code in PTX for another one. The
- * virtual architecture that a cubin states has no suffix. If its number is that of the machine code, the suffix of the
- * machine code's entry decides, since nvcc gives both the same suffix (compute_90a: sm_90a).
+ * Accepts PTX only for the virtual architecture of the machine code: PTX for another architecture may be other code,
+ * selected by __CUDA_ARCH__. A cubin states its virtual architecture without a suffix. If that number equals the
+ * machine code's, the suffix must also equal that of the machine code, because nvcc gives both the same suffix
+ * (compute_90a for sm_90a).
  */
 static int compare_source(void *arg, const struct fatbin_entry *entry)
 {
@@ -105,7 +106,7 @@ static int compare_source(void *arg, const struct fatbin_entry *entry)
 	return 0;
 }
 
-/* the suffix of the entry's architecture as a string, such as the "a" of sm_90a; "": no suffix */
+/* suffix of the entry's architecture as a string, such as "a" for sm_90a; "" if there is no suffix */
 #define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
 
 static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, struct gpubpf_diag *diag)
@@ -116,13 +117,15 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
 			   SUFFIX(elf), elf->arch, SUFFIX(elf), elf->arch, SUFFIX(elf));
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			"CUDA image: the machine code for sm_%u%s was compiled from PTX for compute_%u%s, and the "
+			"CUDA image: machine code for sm_%u%s was compiled from PTX for compute_%u%s, and the "
 			"image's PTX for compute_%u%s may be other code",
 			elf->arch, SUFFIX(elf), own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
 	return -ENOENT;
 }
 
-/* Returns the PTX from which the machine code was compiled, from the container or from the cubin itself. */
+/*
+ * Returns the PTX from which ptxas compiled the machine code: another entry of the container, or text inside the cubin.
+ */
 static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text, size_t *text_size,
 		      struct gpubpf_diag *diag)
 {
@@ -145,7 +148,7 @@ static int source_ptx(const void *data, size_t size, const struct fatbin_chosen 
 	return err;
 }
 
-/* Returns -ENOENT with a reason if the container has no usable PTX. */
+/* Returns the PTX of one container. Returns -ENOENT and a diagnostic if the container has no usable PTX. */
 static int container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 			 struct gpubpf_diag *diag)
 {
@@ -155,10 +158,9 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 	if (fatbin_choose(data, size, sm, &chosen, &why) < 0)
 		return refuse(diag, why);
 	if (chosen.elf.data ? chosen.is_elf_ambiguous : chosen.is_ptx_ambiguous) {
-		gpubpf_diag_remedy(diag, "build the program with only one of the two");
+		gpubpf_diag_remedy(diag, "build the program for only one of the two, for example sm_90 or sm_90a");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				"CUDA image: it has code for %s_%u both with and without architecture-specific "
-				"features, and it is unknown which one the driver runs",
+				"CUDA image: it has code for %s_%u both with and without architecture-specific features, and gpubpf cannot know which of the two the driver runs",
 				chosen.elf.data ? "sm" : "compute", chosen.elf.data ? chosen.elf.arch : chosen.ptx.arch);
 		return -ENOENT;
 	}
@@ -173,8 +175,11 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 	return -ENOENT;
 }
 
-/* Concatenates the PTX of the modules from which a program was linked. A module without PTX, such as a library's, is
- * skipped: the kernel may not need it, and the injector reports if it does. */
+/*
+ * Concatenates the PTX of the modules from which nvcc linked an image (-rdc). Skips a module without PTX, such as a
+ * module of a library, because the GPU kernel may not need that module. If the GPU kernel does need it, the injector
+ * refuses the kernel later.
+ */
 static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_diag last;

@@ -8,7 +8,10 @@
 
 #include "core/model/diag.h"
 
-/* Finds a section. If the cubin merely lacks it, the function returns NULL and leaves *why NULL. */
+/*
+ * Finds a section of a cubin. Returns NULL and sets *why if the cubin is damaged; *why is NULL if the section is merely
+ * absent.
+ */
 static const char *find_section(const void *data, size_t size, const char *name, size_t *section_size, const char **why)
 {
 	const char *image = data;
@@ -45,7 +48,7 @@ static const char *find_section(const void *data, size_t size, const char *name,
 	return NULL;
 }
 
-/* The section's lines are separated by NUL. */
+/* Extracts the PTX in the cubin's section .nv_debug_ptx_txt, where a NUL byte ends each line. */
 int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, struct gpubpf_diag *diag)
 {
 	const char *why;
@@ -70,9 +73,9 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 }
 
 /*
- * The locations were measured on cubins of ptxas 11.8 to 13.0. In ABI version 7 the virtual architecture is bits 16 to
- * 23 of e_flags. In ABI version 8 it is in the note .note.nv.cuinfo: u16 version, u16 virtual architecture, u32
- * toolkit. ptxas 12.8 writes ABI 8 (for sm_100 and later) without that note.
+ * NVIDIA does not document where a cubin states its virtual architecture; cubins of ptxas 11.8 to 13.0 showed it. In
+ * ABI version 7 it is in bits 16 to 23 of e_flags. In ABI version 8 it is in the note .note.nv.cuinfo: u16 version, u16
+ * virtual architecture, u32 toolkit. ptxas 12.8 writes ABI 8 (for sm_100 and later) without that note.
  */
 uint32_t cubin_virtual(const void *data, size_t size)
 {

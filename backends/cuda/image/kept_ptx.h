@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads from machine code the PTX from which it was compiled. Input is not trusted. */
+/* Reads the PTX that ptxas stored in a cubin, and the cubin's virtual architecture. The input is not trusted. */
 #ifndef GPUBPF_BACKENDS_CUDA_IMAGE_KEPT_PTX_H
 #define GPUBPF_BACKENDS_CUDA_IMAGE_KEPT_PTX_H
 
@@ -11,7 +11,10 @@ struct gpubpf_diag;
 /* Returns the PTX that ptxas -lineinfo stores in a cubin, malloc'd, or -ENOENT if there is none. */
 int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, struct gpubpf_diag *diag);
 
-/* Returns the virtual architecture of that PTX, 90 for compute_90 (90a, 90f), or 0 if the cubin does not state it. */
+/*
+ * Returns the virtual architecture for which the cubin was compiled, without its suffix: 90 for compute_90, compute_90a
+ * and compute_90f. Returns 0 if the cubin does not state it.
+ */
 uint32_t cubin_virtual(const void *data, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of inlined probe code in a CUDA twin. The arena, the clock, the launch and the launching thread are
- * words of the twin's constant memory, which the agent fills. Arguments are the kernel's own parameters.
- * A ld.param names parameter i as gpubpf_param_<i>, and the return value is gpubpf_result; the function
- * cuda_probe_extract() replaces these by the real names. Other operands are in registers CUDA_OPERAND <word>, which the
- * injector sets at each place.
+ * Emits code that sets the environment of an inlined probe in a CUDA twin. The arena, the clock offset, the launch and
+ * the launching thread are variables in the twin's constant memory, which the agent sets. Arguments are the GPU
+ * kernel's own parameters. The emitted PTX names parameter i gpubpf_param_<i> and the return value gpubpf_result. The
+ * function cuda_probe_extract() replaces these by the real names. Other operands are in registers named CUDA_OPERAND
+ * <word>, which the injector sets at each place.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -50,8 +50,11 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
-/* Operands of at most 32 bits. The first NPLACE_CONSTS are constants of a place. The last of these, "mem.bytes", is
- * constant only where CUDA_PLACE_CONST is 1. */
+/*
+ * Operands of at most 32 bits. The first NUNIFORM are equal for all lanes that execute the place. Each of the first
+ * NPLACE_CONSTS has one fixed value per place. The last of these,
+ * "mem.bytes", is an exception: its value is fixed only at places where the register CUDA_PLACE_CONST is 1.
+ */
 static const char *const narrow[] = { "place",        "line",          "mem.access",   "mem.bytes",
 				      "mem.space",    "mem.count",     "mem.hint",     "branch.lanes",
 				      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
@@ -83,7 +86,7 @@ static LLVMValueRef load_operand(struct low *l, enum gpubpf_site site, uint32_t 
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
-/* Sets the operands of the site's kind from the place's registers. */
+/* Copies the operands of an instruction place from registers to the environment. */
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 {
 	if (gpubpf_place_kind(site)->operands & GPUBPF_GIVES_RESULT) {
@@ -102,8 +105,10 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	return cuda_load_param(l, name, off, bytes);
 }
 
-/* Loads the clock offset as a word of constant memory, so that no lane waits for the arena's header. With a clock at
- * entry and exit, loading the header makes vectorAdd 1.7 times as slow on an H200. */
+/*
+ * Loads the clock offset from constant memory. A load from the arena's header would be slow. With probes that read the
+ * clock at entry and exit, that load makes vectorAdd 1.7 times as slow on an H200.
+ */
 static void set_clock(struct low *l, LLVMValueRef env)
 {
 	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), cuda_load_word(l, "gpubpf_clock_offset"));
@@ -117,7 +122,10 @@ static void set_flags(struct low *l, LLVMValueRef env, bool clock)
 		       low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
 }
 
-/* Loads the arena's address. Its range metadata lets LLVM see that the address plus a map's offset is not NULL. */
+/*
+ * Loads the arena's address. The range metadata on the load tells LLVM that the address plus a map's offset is never
+ * NULL.
+ */
 static LLVMValueRef load_arena(struct low *l)
 {
 	LLVMValueRef arena = cuda_load_word(l, "gpubpf_arena");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: lists the kernels of an image, the functions that they call, and the parameters and places of both.
+ * Does: lists the kernels of an image and the functions that they call, with the parameters and places of each.
  * Before: an image of the application.
- * After: a list of struct gpubpf_kernel_info in one allocation.
- * Requires: the image's PTX (cuda_image_ptx()).
+ * After: an array of struct gpubpf_kernel_info, in one allocation.
+ * Requires: PTX in the image (cuda_image_ptx()).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@
 #include "backends/cuda/ptx/ir/symbols.h"
 #include "inject.h"
 
-#define MAX_CACHED_BYTES (64u << 20) /* bytes of PTX; a larger image is not cached */
+#define MAX_CACHED_BYTES (64u << 20) /* images with more bytes of PTX are not cached */
 
-/* Returns 90 for "sm_90", or 0. */
+/* Returns the compute capability of the device, 90 for "sm_90", or 0 if caps name none. */
 static uint32_t capability(const struct gpubpf_device_caps *caps)
 {
 	return strncmp(caps->arch, "sm_", 3) ? 0 : strtoul(caps->arch + 3, NULL, 10);
@@ -45,7 +45,10 @@ void cuda_close_image(struct cuda_parsed_image *o)
 	free(o->text);
 }
 
-/* Cache: the last image that was opened for one kernel, parsed whole. Requests for its other kernels usually follow. */
+/*
+ * Caches the image of the latest request that named one kernel. All of the image's PTX is parsed. The next requests
+ * usually name other kernels of the same image.
+ */
 static struct image_cache {
 	bool valid;
 	uint8_t digest[GPUBPF_IMAGE_DIGEST];
@@ -109,19 +112,20 @@ int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device
 	return err == -ENOENT ? open_whole(image, sm, o, diag) : err;
 }
 
-/* the list of a module's functions under construction */
+/* state while the list of a module's functions is built */
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, kinds;           /* kinds: requested kinds of places (GPUBPF_SITE_BIT) */
 	const char *kernel;          /* the kernel whose instructions are listed; "": all kernels */
-	struct gpubpf_param *params; /* free room for the next function's parameters */
-	uint32_t *callees;           /* free room for the next function's callees */
-	uint32_t *node, *index;      /* [n] the node of each info; [node] its index in infos, or PTX_NONE */
-	struct ptx_place **places;   /* [n] */
+	struct gpubpf_param *params; /* where the next function's parameters are stored */
+	uint32_t *callees;           /* where the next function's callees are stored */
+	/* node[i]: node of infos[i]. index[node]: index of that node in infos, or PTX_NONE. */
+	uint32_t *node, *index;
+	struct ptx_place **places; /* [n] */
 	uint32_t *nplaces;
-	struct gpubpf_place *room; /* free room for the next function's places */
-	char *names;               /* free room for the next name */
+	struct gpubpf_place *room; /* where the next function's places are stored */
+	char *names;               /* where the next name is stored */
 };
 
 static bool is_listed(const struct ptx_module *m, uint32_t node)
@@ -134,7 +138,7 @@ static bool is_call(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "call");
 }
 
-/* Returns true if an instruction of the kernel may wait for other threads of the block. */
+/* Returns true if the kernel has an instruction at which a thread may wait for other threads of the block. */
 static bool has_barrier(const struct ptx_module *m, uint32_t kernel)
 {
 	for (uint32_t n = kernel + 1; n < m->nnodes && m->nodes[n].first < m->nodes[kernel].end; n++)
@@ -155,7 +159,7 @@ static void set_param_offsets(struct gpubpf_param *params, uint32_t n)
 	}
 }
 
-/* Lists the functions of the module that the function calls, each once. */
+/* Lists the functions of the module that `node` calls, each once. */
 static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info, uint32_t node)
 {
 	const struct ptx_module *m = l->m;
@@ -177,7 +181,10 @@ static void list_callees(struct list *l, const struct ptx_symbols *symbols, stru
 	l->callees += info->ncallees;
 }
 
-/* A function of the ABI takes its parameters in .param (PTX ISA 7.1). A probe cannot read parameters in .reg. */
+/*
+ * Describes how a function passes its arguments. In PTX's ABI, parameters are in .param space (PTX ISA 7.1). A probe
+ * cannot read parameters in .reg.
+ */
 static void describe_function(const struct ptx_module *m, uint32_t node, struct gpubpf_kernel_info *info)
 {
 	info->flags |= GPUBPF_KINFO_FUNCTION;
@@ -256,7 +263,9 @@ static size_t name_bytes(const struct list *l, uint32_t i)
 	return bytes;
 }
 
-/* Returns the kinds to list for a function. A kernel that was not requested is listed without its instructions. */
+/*
+ * Returns the kinds of places to list for a function. For a kernel that was not requested, no instructions are listed.
+ */
 static uint32_t requested_kinds(const struct list *l, uint32_t node)
 {
 	bool other = l->m->nodes[node].entry && l->kernel[0] && !ptx_token_named(l->m, l->m->nodes[node].name, l->kernel);
@@ -280,7 +289,7 @@ static int find_places(struct list *l, size_t *total, size_t *names)
 	return err;
 }
 
-/* Selects the nodes to list and allocates room for the whole list. */
+/* Selects the functions to list and allocates memory for the whole list. */
 static int list_init(struct list *l, const struct ptx_module *m, const struct gpubpf_image *image)
 {
 	size_t nparams = 0, ncalls = 0, nplaces = 0, names = 0;

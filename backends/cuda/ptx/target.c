@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ptx target: PTX by LLVM's NVPTX backend. The device library's warp operations need sm_70. */
+/*
+ * Implements the target "ptx", which emits PTX with LLVM's NVPTX backend. The device library's warp operations require
+ * sm_70 or later.
+ */
 #include "target.h"
 
 #include <ctype.h>
@@ -44,10 +47,12 @@ const struct gpubpf_llvm_target cuda_llvm_target = {
 	.optimised = low_reuse_active_masks,
 };
 
-/* The processors of LLVM 22's NVPTX from sm_70 on (llc -march=nvptx64 -mcpu=help). LLVM aborts on others. */
+/*
+ * processors from sm_70 on that LLVM 22's NVPTX backend knows (llc -march=nvptx64 -mcpu=help); LLVM aborts on any other
+ */
 static const uint16_t archs[] = { 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121 };
 
-/* Reads "sm_75" or "sm_90a" into the number and the suffix, which is 0 without one. */
+/* Splits a name such as "sm_75" or "sm_90a" into the number and the suffix. Without a suffix, *suffix is 0. */
 static bool parse_cpu(const char *cpu, unsigned long *number, char *suffix)
 {
 	char *end;
@@ -73,8 +78,10 @@ static bool is_known_cpu(const char *cpu)
 	return false;
 }
 
-/* Returns the processor itself if LLVM knows it, else the newest known one before it, written to buf; both run code for it.
- * Returns the name as it is if there is none. */
+/*
+ * Returns `cpu` if LLVM knows this processor. Otherwise writes to buf the newest older processor that LLVM knows, and
+ * returns buf; its code also runs on `cpu`. Returns `cpu` if LLVM knows no older processor.
+ */
 static const char *nearest_cpu(const char *cpu, char buf[16])
 {
 	unsigned long number, found = 0;
@@ -108,17 +115,19 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	struct gpubpf_llvm_target target = cuda_llvm_target;
 
 	if (!strncmp(cpu, "sm_7", 4) && cpu[4] < '5')
-		target.features = "+ptx63"; /* LLVM's default for these, PTX 6.0, lacks activemask */
+		/* the default of LLVM for sm_70 and sm_72 is PTX 6.0, which lacks activemask */
+		target.features = "+ptx63";
 	return cuda_emit(&target, job, opts, out, diag);
 }
 
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool uses_accumulators,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+		    struct gpubpf_blob *out, struct gpubpf_site_registers *registers, struct gpubpf_diag *diag)
 {
 	char buf[16];
 	struct gpubpf_target_opts opts = { .opt_level = 2,
 					   .inlined = true,
 					   .keeps_sums = uses_accumulators,
+					   .registers = registers,
 					   .combines_adds = true,
 					   .cpu = nearest_cpu(cpu, buf) };
 

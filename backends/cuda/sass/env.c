@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the environment of probes. Its words are in c[0x3], as in twins of the ptx target. Kernel arguments are where
- * the kernel has them, in c[0x0]. The number of the kernel is a word too, so probes of many kernels have the same text,
- * which is assembled once. The probe is itself a kernel with one parameter. That parameter begins at the same offset as
- * the parameters of the probed kernel, so the probe reads these beyond its end.
+ * Builds the environment of probes. Its words are in c[0x3], as in twins of the ptx target. The probe reads the
+ * kernel's arguments in c[0x0], where the launch stores them. The number of the kernel is a word too. So probes of many
+ * kernels have the same text, which is assembled once.
+ *
+ * The probe is itself a kernel, with one parameter. That parameter begins at the same offset as the parameters of the
+ * probed kernel. To read the arguments of the probed kernel, the probe reads beyond the end of this parameter.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -34,7 +36,7 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 }
 
 /* Emits the load of a place value from its reserved local address (backends/cuda/sass/probe/place_values.h). If the
- * assembler must not treat the value as uniform, the address includes the lane number. */
+ * assembler must not treat the value as uniform, the lane number is part of the address. */
 static LLVMValueRef emit_value_load(struct low *l, enum sass_input value)
 {
 	unsigned off = SASS_INPUT_BASE + value * SASS_INPUT_STRIDE;
@@ -62,8 +64,9 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* registers that the twin adds to those of the kernel and the probe. Two of them the hardware counts. One is for
- * lanes that reach an exit separately (backends/cuda/sass/rewrite/patch.c). */
+/* Registers that the twin has in addition to the registers of the kernel and of the probe. The hardware counts two
+ * (REGCOUNT_EXTRA - 1 in backends/cuda/sass/analysis/live.c). One is for lanes that reach an exit separately
+ * (backends/cuda/sass/rewrite/patch.c). One is a margin. */
 #define TWIN_EXTRA_REGS 4
 
 /* Limits the registers of the probe; the assembler spills the values that do not fit to local memory. */
@@ -77,8 +80,7 @@ static void limit_registers(struct low *l, uint32_t registers)
 				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
 }
 
-/* Emits an EXIT for all lanes except the one with index 0 on all axes, which every block has. All lanes of a block
- * execute the probe. */
+/* Emits an EXIT for all lanes of the block except the lane with index 0 on all axes. Every block has such a lane. */
 static void emit_exit_unless_first(struct low *l)
 {
 	static const char text[] =
@@ -109,7 +111,7 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 
 #define MIN_LARGE_BLOCKS 8         /* minimum number of basic blocks of a large function */
 
-/* Emits 0, computed so that the assembler does not know that it is uniform. */
+/* Emits a value that is 0, computed so that the assembler does not know that it is uniform. */
 static LLVMValueRef emit_lane_zero(struct low *l)
 {
 	static const char text[] =
@@ -123,8 +125,8 @@ static LLVMValueRef emit_lane_zero(struct low *l)
 	return LLVMBuildZExt(l->b, zero, low_int(l, 8), "");
 }
 
-/* Adds that zero to a uniform value `same`, and replaces its uses by the sum. The assembler then treats values
- * computed from it as per-lane values. */
+/* Adds `zero` to the uniform value `same`, and replaces all uses of `same` by the sum. The assembler then treats the
+ * values computed from the sum as per-lane values. */
 static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 {
 	LLVMValueRef own;
@@ -135,7 +137,7 @@ static void add_lane_zero(struct low *l, LLVMValueRef same, LLVMValueRef zero)
 	LLVMSetOperand(own, 0, same);
 }
 
-/* Is the instruction a read of a word of the twin, or of the multiprocessor or block number? */
+/* Does the instruction read a word of the twin, or the number of the multiprocessor or of the block? */
 static bool is_uniform_read(LLVMValueRef insn)
 {
 	static const char *const registers[] = { "smid",     "ctaid.x",  "ctaid.y", "ctaid.z",
@@ -171,8 +173,8 @@ static void make_per_lane(struct low *l, LLVMValueRef fn)
 				add_lane_zero(l, insn, zero);
 }
 
-/* Makes uniform values of large functions per-lane values. The assembler uses uniform registers freely, but
- * backends/cuda/sass/probe/probe.c replaces them by per-lane registers. When few registers are left, the assembler
+/* In large functions, turns uniform values into per-lane values. The assembler uses uniform registers freely, but
+ * backends/cuda/sass/probe/probe.c later replaces them by per-lane registers. If few registers are left, the assembler
  * can spill only values that it keeps in per-lane registers. Small functions are better without this. */
 void sass_make_per_lane(struct low *l)
 {

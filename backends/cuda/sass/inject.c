@@ -27,24 +27,24 @@
 #include "target.h"
 #include "backends/cuda/sass/rewrite/twin.h"
 
-/* state of one injection: the sites of the job that are on the kernel of its first site */
+/* state of one injection: the sites of the job at the kernel that its first site names */
 struct injection {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
-	struct sass_probe begin, entry, exit, end; /* `begin` is the probe of the first lane of a block, at the
-	                                            * entry; `end` that of its last lane, at the exit */
+	struct sass_probe begin, entry, exit, end; /* `begin` is the entry probe of the first lane of a block. `end`
+	                                            * is the exit probe of the last lane of a block. */
 	bool has_begin, has_entry, has_exit, has_end;
 	uint32_t kinds;                /* GPUBPF_SITE_BIT() of the kinds of instruction places that have a probe */
-	struct sass_body (*bodies)[2]; /* per site at an instruction: the body for places without a predicate, and
-	                                   * the one for places with predicates */
+	struct sass_body (*bodies)[2]; /* bodies[site], for a site at instructions: [0] is the body for places
+	                                * without a predicate, [1] the body for places with predicates */
 	struct sass_insn_probes insn_probes;
 	struct gpubpf_blob made;
 	bool found;
 };
 
 /* Refuses programs that the site does not support. Only probes at exits may end the thread, because the EXITs of
- * others lead back to the kernel. Programs at functions cannot read arguments, because machine code does not say
- * which registers hold them. */
+ * other probes lead back to the kernel. Programs at functions cannot read arguments, because machine code does not
+ * say which registers hold them. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
 	const uint32_t ends = GPUBPF_SITE_BIT(EXIT) | GPUBPF_SITE_BIT(BLOCK_END);
@@ -67,7 +67,8 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 	return 0;
 }
 
-/* Reads a probe at instructions as two bodies: one for places without a predicate, one for places with predicates. */
+/* Reads the probe of a site at instructions as two bodies: one for places without a predicate, one for places with
+ * predicates. */
 static int read_bodies(struct injection *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
 {
 	struct sass_probe probe;
@@ -112,7 +113,7 @@ static int read_site(struct injection *m, uint32_t i, struct gpubpf_diag *diag)
 	}
 }
 
-/* Builds the entry probe: the probe of the first lane of a block, followed by the probe of all lanes. */
+/* Builds the entry probe from two probes: first the probe of a block's first lane, then the probe of all lanes. */
 static int join_entry(struct injection *m)
 {
 	struct sass_probe both = m->begin;
@@ -127,8 +128,8 @@ static int join_entry(struct injection *m)
 	return 0;
 }
 
-/* Prepends the counting code to the probe: that for lanes that leave if `end`, else that for the entry. how: how
- * lanes continue from one to the other. */
+/* Prepends counting code to the probe. If `end` is true, this is the code for lanes that leave the kernel; otherwise it
+ * is the code for the entry. `how` says how lanes continue from the counting code to the probe. */
 static int prepend_count(const struct sass_arch *arch, bool end, struct sass_probe *probe, enum sass_join_kind how)
 {
 	struct sass_probe both;
@@ -143,8 +144,8 @@ static int prepend_count(const struct sass_arch *arch, bool end, struct sass_pro
 	return err;
 }
 
-/* Builds the probes of a kernel whose lanes are counted: first at the entry, and last at the exits. The last lane of
- * the block then continues to its probe. */
+/* Adds the counting code to the probes of a kernel: before the entry probe, and after the exit probe. The last lane
+ * of the block then continues to the probe at the end of a block. */
 static int join_end(struct injection *m)
 {
 	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
@@ -191,7 +192,7 @@ static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 	return err;
 }
 
-/* Checks the twin, as for every twin, and packs it. */
+/* Checks the twin, and then appends the list of addresses to it. No twin may skip this check. */
 static int check_and_pack(struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
 {
@@ -279,8 +280,8 @@ static int collect_places(struct injection *m, struct sass_module *module, const
 	return err;
 }
 
-/* Checks that the code has the places of all sites, and that either all exits have a probe or none. Joins probes,
- * and collects the places at instructions. */
+/* Checks that the code has the places of all sites, and that either all exits have a probe or no exit has one. Joins
+ * probes, and collects the places at instructions. */
 static int check_places(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
 			struct sass_code *code, struct gpubpf_diag *diag)
 {
@@ -296,8 +297,8 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 	if (begin != m->has_begin || entry != m->has_entry || (end != m->has_end && code->nexits) ||
 	    exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "%u of its %u exits are to have a probe, but all of them or none must have "
-				       "one",
+				       "programs are at %u of its %u exits; machine code needs a probe at each exit or at "
+				       "none",
 				       exits, code->nexits);
 	err = end ? join_end(m) : 0; /* a kernel without exits has an entry probe, but its lanes are not counted */
 	m->has_entry |= m->has_begin | end;
@@ -308,8 +309,8 @@ static int check_places(struct injection *m, struct sass_module *module, const s
 	return err ? err : gpubpf_check_all_inserted(&at, diag);
 }
 
-/* Refuses a kernel that reads the size of its shared memory, because the counter would be visible to it, and one
- * that cannot declare the block barrier. */
+/* Refuses a kernel that reads the size of its shared memory, because the counter would change that size. Also
+ * refuses a kernel that cannot declare the block barrier of the counting code. */
 static int check_counting(const struct injection *m, const struct sass_cubin *app, const struct sass_kernel *k,
 			  const struct sass_code *code, struct gpubpf_diag *diag)
 {
@@ -322,8 +323,8 @@ static int check_counting(const struct injection *m, const struct sass_cubin *ap
 	return sass_callees_check_shared_size(app, k, code->by_pointer, diag);
 }
 
-/* Lets the exit probe reuse values of the entry probe. No other inserted code may run in between, nor a callee,
- * which may use registers above the kernel's. */
+/* Lets the exit probe reuse values of the entry probe. This requires that neither other inserted code nor a callee runs
+ * between the two probes. A callee may use registers above the kernel's. */
 static int reuse_values(struct injection *m, const struct sass_kernel *k, const struct sass_code *code)
 {
 	if (!m->has_entry || !m->has_exit || m->has_end || m->insn_probes.n || code->nconstants || code->calls ||
@@ -369,8 +370,8 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	return err;
 }
 
-/* Makes the twin if the module has the kernel. Refuses a kernel that two cubins of the image contain, because it is
- * unknown which one the driver has loaded. */
+/* Makes the twin if the module has the kernel. Refuses a kernel that is in two cubins of the image, because it is
+ * unknown which of the two the driver has loaded. */
 static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
 	struct injection *m = arg;
@@ -379,7 +380,7 @@ static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 
 	if (k && m->found)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "the image contains it twice, and it is not known which one runs");
+				      "the image contains this kernel twice, and it is unknown which copy runs");
 	else if (k)
 		err = make_from_module(m, module, k, diag);
 	m->found |= k != NULL;
@@ -395,7 +396,7 @@ static int make_twin(struct injection *m, const struct gpubpf_image *image, stru
 		err = sass_module_each(image, sm, try_module, m, diag);
 	if (!err && !m->found)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "the image has no machine code of it for sm_%u", sm);
+				      "the image has no machine code of this kernel for sm_%u", sm);
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the kernels in the machine code of an image with their places, and the reason for each kernel that cannot be
- * probed. */
+/* Lists the kernels in the machine code of an image with their places. For a kernel that cannot be probed, lists the
+ * reason. */
 #include "target.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ struct list {
 	uint32_t nparams, params_room;
 	struct gpubpf_place *places; /* places of all listed kernels, in order */
 	uint32_t nplaces, places_room;
-	char *names; /* names of places, in order; while the list grows, `name` of a place is 1 +
-	                                  * offset of its name here */
+	char *names; /* names of places, in order. While the list grows, `name` of a place is 1 + the offset of its
+	              * name in this array. */
 	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
 	const struct gpubpf_lines *lines; /* line table of the current cubin */
@@ -110,8 +110,8 @@ static int add_insn(void *arg, const struct sass_place *place)
 	return add_name(l, name);
 }
 
-/* Adds the places of a kernel: entry and begin of a block; each EXIT, with the end of a block at the last one; then
- * those at instructions. */
+/* Adds the places of a kernel: first the begin of a block, the entry and each EXIT. Next comes the end of a block, with
+ * the position of the last EXIT. The places at instructions are last. */
 static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	uint32_t before = l->nplaces;
@@ -144,7 +144,7 @@ static struct gpubpf_kernel_info *add_info(struct list *l, const char *name)
 	return info;
 }
 
-/* Adds a function, which follows in the list the kernel that calls it. */
+/* Adds a function to the list. The functions that a kernel calls follow the kernel. */
 static int add_function(void *arg, const struct sass_function *function)
 {
 	const struct list_ctx *a = arg;
@@ -174,7 +174,8 @@ static int add_functions(struct list *l, const struct sass_cubin *c, const struc
 	return err;
 }
 
-/* Adds a kernel. If it cannot be probed, stores the reason in its info. Only lack of memory ends the list. */
+/* Adds a kernel. If the kernel cannot be probed, stores the reason in its info. Only a failed allocation ends the
+ * list. */
 static int describe(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
 {
 	struct gpubpf_kernel_info *info = add_info(l, c->symbols[k->symbol].name);
@@ -232,7 +233,7 @@ static int copy_list(const struct list *l, struct gpubpf_kernel_info **kernels, 
 						  l->nnames + 1);
 	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
 	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
-	uint32_t *callees = (uint32_t *)(params + l->nparams); /* a function belongs to one kernel only */
+	uint32_t *callees = (uint32_t *)(params + l->nparams); /* each function in the list belongs to one kernel */
 	char *names = (char *)(callees + l->n);
 
 	if (!infos)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sass target makes twins of NVIDIA machine code. LLVM compiles probes to PTX, NVIDIA's assembler
- * (backends/cuda/tools) compiles that to machine code, and sass_inject() inserts this into the kernel. */
+/* The sass target makes twins of NVIDIA machine code. LLVM compiles probes to PTX. NVIDIA's assembler
+ * (backends/cuda/tools) compiles the PTX to machine code, which sass_inject() inserts into the kernel. */
 #include "target.h"
 
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "backends/cuda/sass/analysis/live.h"
 
 #define DEFAULT_CPU "sm_90"
-#define MIN_SM_CONVERGENCE 90      /* from this architecture on, instructions make lanes converge; before, functions
-                                    * of the assembler do */
+#define MIN_SM_CONVERGENCE 90      /* from this architecture on, instructions make lanes converge; before, the
+                                    * assembler calls its own functions for this */
 
-/* Is a program attached at a place in the middle of a kernel, where no lane may wait for another? */
+/* Is a program attached at a place inside a kernel or function? There no lane may wait for another lane. */
 static bool has_middle_site(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
@@ -52,7 +52,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	return cuda_emit(&e.target, job, &how, out, diag);
 }
 
-/* Checks what sass_emit() (PTX) and sass_inject() (a cubin) return. sass_inject() has checked the twin already, so a
+/* Checks the PTX of sass_emit() or the cubin of sass_inject(). Since sass_inject() has already checked the twin, a
  * cubin only has to open. */
 static int sass_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)

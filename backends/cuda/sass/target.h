@@ -6,7 +6,7 @@
 
 extern const struct gpubpf_target gpubpf_target_sass;
 
-/* operations of struct gpubpf_target */
+/* These functions are operations of struct gpubpf_target. */
 int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,

@@ -9,9 +9,9 @@
 
 #include "core/model/diag.h"
 
-#define INPUT_PTX 2 /* NVJITLINK_INPUT_PTX, nvJitLink.h */
+#define INPUT_PTX 2 /* NVJITLINK_INPUT_PTX of nvJitLink.h */
 
-/* nvJitLink's documentation, "API": each function returns 0 for success */
+/* functions of nvJitLink; each returns 0 for success (nvJitLink's documentation, "API") */
 static struct {
 	int (*create)(void **handle, uint32_t noptions, const char **options);
 	int (*destroy)(void **handle);
@@ -102,19 +102,22 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		  struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	char arch[48];
-	/* Keeps literals in the instructions: the constant bank that could hold them is the kernel's. Older linkers
-	 * reject this option, so the call below tries again without it. */
+	/*
+	 * The option keeps literals in the instructions, because the constant bank that would hold them belongs to the
+	 * application's GPU kernel. Older versions of nvJitLink reject the option, so the call below is repeated
+	 * without it.
+	 */
 	const char *options[] = { arch, "-Xptxas=--disable-optimizer-constants" };
 	void *handle = NULL;
 	char *text;
 	int err;
 
 	if (!link.create)
-		return gpubpf_diag_set(
-			diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-			"no assembler for NVIDIA's machine code is installed (libnvJitLink.so of CUDA 12 or later, or ptxas)");
+		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				       "no assembler for NVIDIA's machine code is installed; install libnvJitLink.so of "
+				       "CUDA 12 or later, or ptxas");
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "an assembler takes one piece of PTX");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler needs exactly one piece of PTX");
 	text = strndup(pieces->piece[0].blob.data, pieces->piece[0].blob.size);
 	if (!text)
 		return -ENOMEM;
@@ -123,7 +126,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (err)
 		err = link.create(&handle, 1, options);
 	if (!err)
-		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes"); /* the linker reads PTX up to a NUL */
+		/* nvJitLink reads PTX up to a NUL */
+		err = link.add(handle, INPUT_PTX, text, strlen(text) + 1, "probes");
 	if (!err)
 		err = link.complete(handle);
 	if (err && handle)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-assemble: runs NVIDIA's assembler in a separate process that can only compute and talk to the tool. */
+/*
+ * gpubpf-assemble: runs NVIDIA's assembler in a separate process. The process's sandbox allows only computation and
+ * communication with the tool.
+ */
 #include <stdlib.h>
 
 #include "assemble.h"

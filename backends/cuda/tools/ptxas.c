@@ -18,53 +18,46 @@
 #include "core/wire/files/write_all.h"
 #include "core/worker/sandbox/in_fork.h"
 
-#define NOT_STARTED 127 /* exit status if the program cannot be started, as a shell returns it */
+#define NOT_STARTED 127 /* exit status of the fork if ptxas cannot be started; a shell uses the same */
 #define TEXT "/proc/self/fd/3"
 #define CODE "/proc/self/fd/4"
 
-/* one run of ptxas */
+#define KEEP_LITERALS "--disable-optimizer-constants"
+
+/* state of one run of ptxas */
 struct start {
-	char path[PATH_MAX], option[64];
-	bool probes;         /* GPUBPF_ASSEMBLER_PROBES */
+	const struct gpubpf_assembly *what;
+	char option[64];
 	int text, code, log; /* memfds */
 };
 
-static bool is_version_request(const struct start *s)
+static bool is_valid(const struct gpubpf_assembly *what)
 {
-	return !strcmp(s->option, GPUBPF_ASSEMBLER_WHICH);
+	return what->path[0] == '/' && strlen(what->path) < PATH_MAX && (what->is_version || what->arch[0]);
 }
 
-static int parse_options(struct start *s, const char *options)
-{
-	const char *end = options ? strchr(options, '\n') : NULL, *option = end ? strchr(end + 1, '\n') : NULL;
-
-	s->probes = option && !strncmp(option + 1, GPUBPF_ASSEMBLER_PROBES "\n", strlen(GPUBPF_ASSEMBLER_PROBES "\n"));
-	if (s->probes)
-		option += strlen(GPUBPF_ASSEMBLER_PROBES "\n");
-	if (!option || options[0] != '/' || (size_t)(end - options) >= sizeof(s->path) ||
-	    strlen(option + 1) >= sizeof(s->option))
-		return -EINVAL;
-	memcpy(s->path, options, end - options);
-	strcpy(s->option, option + 1);
-	return is_version_request(s) || !strncmp(s->option, "-arch=", 6) ? 0 : -EINVAL;
-}
-
-/* Runs in a fork of this process. The fork and the program inherit the remaining alarm(2) time. */
+/* Starts ptxas in a fork of this process. The fork and ptxas inherit the rest of this process's alarm(2) time. */
 static int exec_program(void *arg)
 {
 	const struct rlimit file = { GPUBPF_IMAGE_MAX, GPUBPF_IMAGE_MAX };
 	struct start *s = arg;
-	char *argv[] = { s->path, s->option, is_version_request(s) ? NULL : "-o",
-			 CODE,    TEXT,      s->probes ? GPUBPF_ASSEMBLER_PROBES : NULL,
+	char *argv[] = { (char *)s->what->path,
+			 s->option,
+			 s->what->is_version ? NULL : "-o",
+			 CODE,
+			 TEXT,
+			 s->what->keeps_literals ? KEEP_LITERALS : NULL,
 			 NULL };
 
-	/* The program reads its text from descriptor 3, which was the worker's socket, and writes its code to 4. All
-	 * others are close-on-exec. The text's memfd may itself be 4, so it is duplicated before the code's memfd
-	 * replaces 4. */
+	/*
+	 * ptxas reads its text from descriptor 3, which was the worker's socket, and writes its code to descriptor 4.
+	 * All other descriptors are close-on-exec. The text's memfd may have the number 4, so it is duplicated to 3
+	 * before the code's memfd replaces 4.
+	 */
 	if (dup2(s->log, STDOUT_FILENO) < 0 || dup2(s->log, STDERR_FILENO) < 0 || dup2(s->text, 3) < 0 ||
 	    dup2(s->code, 4) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return NOT_STARTED;
-	execv(s->path, argv);
+	execv(s->what->path, argv);
 	return NOT_STARTED;
 }
 
@@ -100,24 +93,26 @@ static int read_code(int fd, struct gpubpf_twin_image *out)
 	return 0;
 }
 
-/* A non-zero exit status is permanent: the program refuses the text each time. A signal or a missing program may be
- * transient. */
+/*
+ * A non-zero exit status is permanent, because ptxas would refuse the text again. A signal or a missing ptxas may be
+ * transient.
+ */
 static int run(struct start *s, struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	int status, err = gpubpf_in_fork(exec_program, s, &status);
 
 	if (err < 0)
-		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->path, strerror(-err));
+		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", s->what->path, strerror(-err));
 	read_log(s->log, log, log_size);
 	if (!WIFEXITED(status))
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s was killed by signal %d", s->path,
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s was killed by signal %d", s->what->path,
 				       WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
-		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->path);
-	if (WEXITSTATUS(status) || is_version_request(s))
+		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s cannot be run", s->what->path);
+	if (WEXITSTATUS(status) || s->what->is_version)
 		return 0;
 	err = read_code(s->code, out);
-	return err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s made no machine code", s->path) : 0;
+	return err ? gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s made no machine code", s->what->path) : 0;
 }
 
 static int open_memfds(struct start *s, const struct gpubpf_blob *text)
@@ -139,17 +134,18 @@ static void close_memfds(const struct start *s)
 			close(fds[i]);
 }
 
-int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
-	       struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
+int cuda_ptxas(const struct gpubpf_assembly *what, struct gpubpf_twin_image *out, char *log, size_t log_size,
+	       struct gpubpf_diag *diag)
 {
-	struct start s = { .text = -1, .code = -1, .log = -1 };
+	struct start s = { .what = what, .text = -1, .code = -1, .log = -1 };
 	int err;
 
-	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX ||
-	    parse_options(&s, pieces->piece[0].options) < 0)
+	if (!is_valid(what) ||
+	    (size_t)snprintf(s.option, sizeof(s.option), "%s%s", what->is_version ? "--version" : "-arch=",
+			     what->is_version ? "" : what->arch) >= sizeof(s.option))
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
-				       "ptxas needs one piece of PTX and the program's path");
-	err = open_memfds(&s, &pieces->piece[0].blob);
+				       "ptxas needs an absolute path and an architecture");
+	err = open_memfds(&s, &what->text);
 	if (err < 0)
 		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "the twin's text: %s", strerror(-err));
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiles a twin's PTX to machine code with the user's installed ptxas of NVIDIA. The driver contains the same
- * compiler: both produce the same code for whole programs. However, nvJitLink compiles parts to be linked, which loses
- * some unrolling and wide loads of shared memory at unknown offsets.
- * The driver compiles one twin after the other in the application; several runs of ptxas can work in parallel.
+ * Compiles a twin's PTX to machine code with NVIDIA's ptxas, which the user has installed. Like the compiler in the
+ * driver, it compiles the twin as a whole program and produces the same code. In contrast, nvJitLink compiles modules
+ * to be linked. This loses some unrolling and some wide loads of shared memory at unknown offsets. The driver compiles
+ * one twin after the other, inside the application. Several runs of ptxas can work in parallel.
  */
 #ifndef GPUBPF_CUDA_PTXAS_H
 #define GPUBPF_CUDA_PTXAS_H
@@ -11,13 +11,11 @@
 #include "core/target.h"
 
 /*
- * struct gpubpf_serve_ops's build. The input is one piece of PTX. Its options are lines: the program's path, a line
- * that identifies the program's version (core/worker/spawn.h), and its option; probes have two options.
- * The output is one piece of machine code. There is no output if the program refuses the text, which is permanent, or
- * if the request is only for the program's version.
- * Text, code and log are memfds; no file is created. The program's time limit is the job's.
+ * Implements `assemble` of struct gpubpf_serve_ops. The output is one piece of machine code. There is no output if the
+ * caller requested only the version of ptxas, or if ptxas refuses the text. A refusal is permanent. Text, code and log
+ * are memfds, so no file is created. The time limit of the job also limits ptxas.
  */
-int cuda_ptxas(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
-	       struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag);
+int cuda_ptxas(const struct gpubpf_assembly *what, struct gpubpf_twin_image *out, char *log, size_t log_size,
+	       struct gpubpf_diag *diag);
 
 #endif

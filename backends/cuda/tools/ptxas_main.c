@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-ptxas: starts NVIDIA's ptxas for the tool, in a separate process from the probes' assembler. */
+/* gpubpf-ptxas: starts NVIDIA's ptxas for the tool. This process is separate from the one that assembles probes. */
 #include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
@@ -7,7 +7,7 @@
 
 int main(void)
 {
-	static const struct gpubpf_serve_ops ops = { .build = cuda_ptxas, .sandbox = gpubpf_sandbox_outer };
+	static const struct gpubpf_serve_ops ops = { .assemble = cuda_ptxas, .sandbox = gpubpf_sandbox_outer };
 
 	return gpubpf_worker_serve(GPUBPF_WORKER_FD, &ops);
 }

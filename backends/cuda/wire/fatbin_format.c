@@ -9,7 +9,11 @@
 
 #define MIN_CONTAINER 16
 #define MIN_ENTRY_HEADER 64
-#define LINKED_MAX (64u << 20) /* bytes of a program and its linked containers, copied */
+/*
+ * maximum size in bytes that cuda_image_linked() copies: a linked image's container and the containers from which it
+ * was linked
+ */
+#define LINKED_MAX (64u << 20)
 
 static size_t elf_size(const unsigned char *image)
 {
@@ -33,7 +37,7 @@ static size_t elf_size(const unsigned char *image)
 	return end;
 }
 
-/* PTX begins with comments or .version. An image whose first characters are printable counts as text. */
+/* Returns true if the first characters are printable. PTX text begins with comments or .version. */
 static int looks_like_text(const unsigned char *image)
 {
 	for (int i = 0; i < 4; i++)
@@ -42,14 +46,14 @@ static int looks_like_text(const unsigned char *image)
 	return 1;
 }
 
-/* the structure that nvcc's programs pass to the driver, in memory (fatbinary_section.h of the toolkit) */
+/* structure in memory that applications built by nvcc pass to the driver (fatbinary_section.h of the toolkit) */
 struct wrapper {
 	uint32_t magic, version;
 	const void *data;
-	const void *const *parts; /* version 2: containers from which `data` was linked, then NULL */
+	const void *const *parts; /* version 2: the containers from which `data` was linked; NULL ends the array */
 };
 
-/* Returns the size that the container states. */
+/* Returns the size in bytes that the container's header states. */
 static size_t container_size(const void *image)
 {
 	uint16_t header;
@@ -118,7 +122,7 @@ static uint64_t read_le(const uint8_t *at, size_t n)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, at, n); /* containers are little-endian, as every host of a driver is */
+	memcpy(&v, at, n); /* containers are little-endian, and so are all hosts that the driver supports */
 	return v;
 }
 
@@ -129,9 +133,9 @@ static int set_reason(const char **why, const char *what)
 }
 
 /*
- * Container: u32 magic, u16 version, u16 header size, u64 bytes that follow.
- * Entry: u16 kind, u16 version, u32 header size, u64 data size, u32 compressed size, ... u32 arch at 28, u64 flags at
- * 40, u64 decompressed size at 56 (as measured on fatbins of nvcc 13.0).
+ * Format of a container: u32 magic, u16 version, u16 header size, u64 bytes that follow. An entry begins with u16 kind,
+ * u16 version, u32 header size, u64 data size and u32 compressed size. It also has u32 arch at offset 28, u64 flags at
+ * 40, and u64 decompressed size at 56. These offsets are measured on fat binaries of nvcc 13.0.
  */
 int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct fatbin_entry *entry), void *arg,
 		const char **why)
@@ -178,8 +182,11 @@ char fatbin_suffix(const struct fatbin_entry *entry)
 	return entry->flags & FATBIN_SPECIFIC ? 'a' : entry->flags & FATBIN_FAMILY ? 'f' : 0;
 }
 
-/* Returns true if the device can run the entry. PTX can be compiled for the same or a newer architecture. Machine code
- * runs on one major number. */
+/*
+ * Returns true if a device of compute capability `sm` can run the entry. An entry never runs on a device older than its
+ * architecture. Machine code, and PTX with suffix 'f', need a device of the same major number. An entry with suffix 'a'
+ * needs a device of exactly its architecture.
+ */
 static bool runs_on(const struct fatbin_entry *entry, uint32_t sm)
 {
 	bool family = entry->kind == FATBIN_ELF || fatbin_suffix(entry) == 'f';
@@ -246,8 +253,10 @@ static int append(struct copied *to, const void *bytes, size_t n)
 	return 0;
 }
 
-/* Copies an entry if fatbin_choose() may select it: the newest machine code, and all PTX from which it may be compiled.
- * Without machine code, this is the newest PTX. */
+/*
+ * Copies the entry if a twin may need it. If the container has machine code for the device, a twin may need the newest
+ * such code and all PTX that may be its source. Otherwise a twin needs the newest PTX.
+ */
 static int copy_entry(void *arg, const struct fatbin_entry *entry)
 {
 	struct copied *to = arg;
@@ -261,7 +270,7 @@ static int copy_entry(void *arg, const struct fatbin_entry *entry)
 	return append(to, entry->whole, entry->whole_size);
 }
 
-/* Copies a container with only the entries that copy_entry() accepts; the copy may be empty. */
+/* Copies a container, but only the entries that copy_entry() accepts, perhaps none. */
 static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct copied *to)
 {
 	size_t begin = to->size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of addresses (struct cuda_twin_address) follows the cubin. Each is u64 off, u64 addend, u32 part, str name,
- * as core/wire/wire.h writes them. A footer follows the table: u32 size of the table, u32 number of addresses, u64
- * magic. Without a footer there are no addresses.
+ * Writes and reads the table of addresses (struct cuda_twin_address) that follows a twin's cubin. An address is u64
+ * off, u64 addend, u32 part, str name, in the encoding of core/wire/wire.h. A footer follows the table: u32 size of the
+ * table, u32 number of addresses, u64 magic. A cubin without a footer has no addresses.
  */
 #include "twin_format.h"
 
@@ -60,7 +60,7 @@ static int bind_address(uint8_t *cubin, size_t size, struct gpubpf_reader *r,
 	err = address(arg, name, &value);
 	value = (value + addend) >> (part == CUDA_TWIN_HIGH ? 32 : 0);
 	if (!err)
-		memcpy(cubin + off, &value, bytes); /* little-endian, as all hosts of the driver are */
+		memcpy(cubin + off, &value, bytes); /* little-endian, as are all hosts that the driver supports */
 	return err;
 }
 
@@ -87,22 +87,12 @@ int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char
 	return err || gpubpf_reader_done(&table) ? err : -EINVAL;
 }
 
-const void *cuda_twin_code(const void *twin, size_t size, size_t *code_size)
-{
-	const char *end = memchr(twin, 0, size);
-
-	if (!end || end + 1 == (const char *)twin + size)
-		return NULL;
-	*code_size = (const char *)twin + size - (end + 1);
-	return end + 1;
-}
-
 static bool is_symbol_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* A string table may store one string as the end of another, so the byte before the match need not be a NUL. */
+/* The byte before the match need not be a NUL, because a string table may store one string as the tail of another. */
 bool cuda_twin_names(const void *twin, size_t size, const char *symbol)
 {
 	const char *from = twin, *end = from + size, *at;

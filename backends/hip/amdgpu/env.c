@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of inlined probe code in a HIP twin. The arena's address is a word of the twin's memory. The kernel's
- * arguments are its own, followed by the launch and the launching thread (backends/hip/wire/bind.h). A place's operands
- * are in registers (backends/hip/amdgpu/rewrite/operands.h).
+ * Generates the code that fills the environment of inlined probes in a HIP twin. The arena's address is a constant in
+ * the twin's memory. The launch and the launching thread follow the kernel's own arguments (backends/hip/wire/bind.h).
+ * A place's operands are in registers (backends/hip/amdgpu/rewrite/operands.h).
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "emit.h"
 #include "backends/hip/amdgpu/rewrite/operands.h"
 
-#define CONST_SPACE 4 /* AMDGPU: memory that no kernel writes */
+#define CONST_SPACE 4 /* AMDGPU's constant address space: memory that no kernel writes */
 
 static LLVMValueRef load_arguments_pointer(struct low *l)
 {
@@ -101,7 +101,7 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
-/* Reads a value of `bytes` bytes from the registers of the calling convention. */
+/* Loads a value of `bytes` bytes from vector registers `reg` and up, in which the calling convention passes it. */
 static LLVMValueRef load_registers(struct low *l, uint32_t reg, uint32_t bytes)
 {
 	LLVMValueRef v = bytes > 4 ? concat_words(l, load_lane_word(l, reg), load_lane_word(l, reg + 1)) :
@@ -115,8 +115,8 @@ static LLVMValueRef unknown_value(struct low *l)
 	return load_lane_word(l, HIP_UNKNOWN_OPERAND);
 }
 
-/* Sets the arguments of a function. At a call, arguments are in consecutive vector registers from v0 on. At a return
- * they are no longer available, so their values are unknown. */
+/* Stores a function's arguments in the environment. At a call they are in consecutive vector registers from v0 on. At a
+ * return their values are unknown, because the function may have overwritten the registers. */
 static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted,
 			  LLVMValueRef env)
 {

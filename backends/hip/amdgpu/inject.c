@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: makes the twin of one kernel of a code object.
- * Before: the image, and a job with the sites and places of the kernel.
- * After: a code object with the twin, and the table of the words that the agent writes.
- * Requires: the instructions of the kernel can be read (backends/hip/amdgpu/analysis/code.c).
+ * Before: the application's image, and a job with the sites and places of the kernel.
+ * After: a code object with the twin, and the table of words that the agent fills in before it loads the twin.
+ * Requires: backends/hip/amdgpu/analysis/code.c can read the kernel's instructions.
  */
 #include "inject.h"
 
@@ -23,7 +23,7 @@
 
 #define MAX_PARAMS 1024
 
-/* Assembles the twin's code, except the probes, into an object. */
+/* Assembles the twin's code, without the probes, into a relocatable object. */
 static int assemble(const struct hip_draft *draft, struct gpubpf_blob *object, struct gpubpf_diag *diag)
 {
 	struct hip_listing listing = { 0 };
@@ -69,7 +69,8 @@ static int make_image(struct hip_app_kernel *app, const struct gpubpf_lower_job 
 
 	snprintf(name, sizeof(name), HIP_TWIN_PREFIX "%s", site->kernel);
 	if (hip_meta_params(&app->meta, NULL, offsets, MAX_PARAMS) < site->nparams || site->nparams > MAX_PARAMS)
-		return hip_refuse(diag, "the kernel has fewer parameters in this image than the session knows");
+		return hip_refuse(diag,
+				  "the kernel has fewer parameters in this image than in the image that was inspected");
 	draft->name = name;
 	err = hip_check_symbol_name(site->kernel, diag);
 	app->words = hip_launch_args(job);
@@ -84,7 +85,8 @@ static int make_image(struct hip_app_kernel *app, const struct gpubpf_lower_job 
 	return err;
 }
 
-/* Returns the number of the job's sites at single instructions and in functions, and sets their kinds. */
+/* Returns the number of the job's sites that are at instructions or in functions. Sets *kinds to the bits of their
+ * kinds. */
 static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds)
 {
 	uint32_t n = 0;
@@ -98,7 +100,10 @@ static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds
 	return n;
 }
 
-/* Returns true if an insertion is in a function; kernels may end in functions too. */
+/*
+ * Returns true if the place of an insertion is in a called function. The place of an exit probe may be in one too,
+ * because a called function can end the kernel.
+ */
 static bool names_functions(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->ninsertions; i++)
@@ -107,8 +112,8 @@ static bool names_functions(const struct gpubpf_lower_job *job)
 	return false;
 }
 
-/* Returns the debug information of the functions at which sites are: a malloc'd list with a pointer for each site of
- * the job. */
+/* Allocates *functions, with one pointer per site of the job: the debug information of the function that contains the
+ * site, or NULL. The caller frees the list. */
 static int find_functions(const struct hip_app_kernel *app, const struct gpubpf_lower_job *job,
 			  const struct gpubpf_functions *types, const struct gpubpf_function ***functions)
 {
@@ -122,7 +127,7 @@ static int find_functions(const struct hip_app_kernel *app, const struct gpubpf_
 	return 0;
 }
 
-/* Finds the source lines of the kernel's places, and the places at lines and marks. */
+/* Sets the source lines of all patches, and finds the places at lines and marks. */
 static int find_lines(struct hip_app_kernel *app, struct gpubpf_lines *lines)
 {
 	hip_named_lines(app, lines);
@@ -131,8 +136,8 @@ static int find_lines(struct hip_app_kernel *app, struct gpubpf_lines *lines)
 	return hip_named_find(app, lines);
 }
 
-/* Makes the twin of the kernel that was read. It includes the kernel's functions if a place is at an instruction or in
- * a function. */
+/* Makes the twin of the kernel in app->code. The twin includes the functions that the kernel calls, if a place is at an
+ * instruction or in a function. */
 static int make_twin(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
 		     struct gpubpf_diag *diag)
 {
@@ -183,7 +188,7 @@ static int inject(struct hip_app_kernel *app, const struct gpubpf_lower_job *job
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
 	count_bodies(job, &app->insns);
-	app->insns |= names_functions(job) ? GPUBPF_SITE_BIT(CALL) : 0; /* so that calls are found */
+	app->insns |= names_functions(job) ? GPUBPF_SITE_BIT(CALL) : 0; /* request patches for calls, too */
 	err = gpubpf_twin_init_single(job, &made);
 	if (!err)
 		err = hip_app_kernel_read(app, false, diag);
@@ -208,7 +213,7 @@ int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *
 	int err;
 
 	if (!job->nsites)
-		return hip_refuse(diag, "no kernel is named");
+		return hip_refuse(diag, "the job names no kernel");
 	err = hip_app_kernel_open(image, job->caps, &app, diag);
 	if (!err)
 		err = inject(&app, job, out, diag);

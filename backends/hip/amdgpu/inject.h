@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes twins of HIP kernels: struct gpubpf_target's inspect and inject for code objects, alone or in a bundle.
+ * Makes twins of HIP kernels. Implements inspect and inject of struct gpubpf_target for code objects, which may be in a
+ * bundle.
  *
- * A twin is a code object with one kernel, gpubpf_twin_<kernel>. The kernel takes the explicit and hidden arguments and
- * the memory of the original. The table of backends/hip/wire/bind.h follows the code object. One call makes one twin,
- * of the job's first kernel.
+ * A twin is a code object with one kernel, gpubpf_twin_<kernel>. The twin takes all arguments of the original, explicit
+ * and hidden, and accesses the variables of the original code object. The table of backends/hip/wire/bind.h follows the
+ * code object. Each call makes one twin, that of the job's first kernel.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_INJECT_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_INJECT_H
@@ -18,7 +19,8 @@ int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_cap
 int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 	       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
-/* Validates a code object that we made: LLVM's disassembler must decode all reachable instructions of its kernels. */
+/* Validates a code object that gpubpf made: LLVM's disassembler must decode all reachable instructions of its
+ * kernels. */
 int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Does: lists the kernels of a code object and the functions that they call.
  * Before: an image of the application.
- * After: a list of struct gpubpf_kernel_info in one allocation, with parameters, places, and the reason for which a
- * kernel cannot be probed.
+ * After: an array of struct gpubpf_kernel_info in one allocation, with parameters and places. A kernel that cannot be
+ * probed has a reason.
  * Requires: fork(), since LLVM's disassembler may crash (gpubpf_in_fork()).
  */
 #include <errno.h>
@@ -21,33 +21,41 @@
 #include "backends/hip/amdgpu/analysis/live.h"
 #include "backends/hip/amdgpu/analysis/named.h"
 
-#define MAX_PLACES (1u << 20) /* of an image; a kernel that exceeds it is refused */
-#define MAX_FUNCTIONS 4096 /* of an image; a kernel whose callees exceed it is refused */
+#define MAX_PLACES (1u << 20) /* limit per image; kernels and functions beyond it are refused */
+#define MAX_FUNCTIONS 4096 /* limit per image; kernels whose callees exceed it are refused */
 #define MAX_CALLEES (1u << 16)
 #define NAME_BYTES 256
-#define MAX_NAMES (1u << 16) /* names of an image's places; equal names close to each other are stored once */
+/* limit of place names per image; a name that equals one of the 256 names stored last is not stored again */
+#define MAX_NAMES (1u << 16)
 
-/* Code is read in forks of the process, because LLVM's disassembler may crash on code that no compiler generated. */
+/* State of the inspection. A forked process reads the code, because LLVM's disassembler may crash on code that no
+ * compiler generated. The process stores the results in the shared mapping. */
 struct reading {
 	struct hip_app_kernel *app;
 	struct gpubpf_lines lines;
 	struct gpubpf_functions types; /* types of functions, from the debug information */
-	uint32_t n, kinds;             /* number of kernels; kinds of places to list (GPUBPF_SITE_BIT), as the
-					    * inspect request states */
+	/* number of kernels; GPUBPF_SITE_BIT of the kinds of places to list, from the inspect request */
+	uint32_t n, kinds;
 	struct reading_shared {
-		uint32_t next; /* index of the kernel that is read next, or in which a fork crashed;
-					    * functions follow the kernels */
+		/*
+		 * index of the kernel or function that is being read; functions follow the kernels. If the forked
+		 * process ends early, this is the one whose code crashed the disassembler.
+		 */
+		uint32_t next;
 		uint32_t nfunctions, ncallees;
 		struct {
 			uint64_t address;
-			bool wave32; /* of its first caller */
+			bool wave32; /* the function's first caller uses waves of 32 lanes */
 		} function[MAX_FUNCTIONS];
-		uint32_t callee[MAX_CALLEES]; /* callees of all kernels and functions, in the order of reading; each is
-					       * an index like `next` */
-		uint32_t nplaces;             /* places of all kernels read so far */
+		/*
+		 * callees of all kernels and functions, in the order in which these were read; an element is an index
+		 * of a function, counted like `next`
+		 */
+		uint32_t callee[MAX_CALLEES];
+		uint32_t nplaces; /* number of places of all kernels and functions read so far */
 		uint32_t nnames;
 		struct {
-			uint32_t kind, line, name; /* index + 1 of a name; 0: none */
+			uint32_t kind, line, name; /* name: index + 1 in the list of names, or 0 */
 		} place[MAX_PLACES];
 		char name[MAX_NAMES][NAME_BYTES];
 		struct gpubpf_kernel_info info[];
@@ -64,7 +72,8 @@ static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_s
 	return place + 1;
 }
 
-/* Returns the index of a name in the image's list. UINT32_MAX: the list is full. */
+/* Returns the index of a name in the list of names, and adds the name if it is new. Returns UINT32_MAX if the list is
+ * full. */
 static uint32_t intern_name(struct reading_shared *shared, const char *name)
 {
 	uint32_t n = shared->nnames;
@@ -78,8 +87,7 @@ static uint32_t intern_name(struct reading_shared *shared, const char *name)
 	return shared->nnames++;
 }
 
-/* Sets the name of the place with index `place`. Returns the next index, or more than MAX_PLACES if the list of names
- * is full. */
+/* Sets the name of place number `place`. Returns place + 1, or MAX_PLACES + 1 if the list of names is full. */
 static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
 {
 	char name[NAME_BYTES];
@@ -94,7 +102,7 @@ static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_s
 	return place + 1;
 }
 
-/* Adds the places of a single instruction. */
+/* Adds the places of one instruction from place number `place` on. Returns the number of the next free place. */
 static uint32_t add_insn(const struct reading *r, uint32_t place, const struct hip_patch *insn)
 {
 	for (uint32_t access = 0; access < HIP_MAX_ACCESSES; access++)
@@ -107,8 +115,8 @@ static uint32_t add_insn(const struct reading *r, uint32_t place, const struct h
 	return place;
 }
 
-/* Adds the places of a kernel or function. A kernel has its entry and its blocks' begin. Each s_endpgm is an exit and a
- * block's end. Returns 0, or -EINVAL if there are too many places. */
+/* Adds the places of a kernel or function. A kernel has an entry and a begin of its blocks. Each s_endpgm is an exit
+ * and an end of blocks. Returns 0, or -EINVAL if the image has too many places. */
 static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
 {
 	const struct hip_code *code = &r->app->code;
@@ -126,13 +134,14 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 		place = add_insn(r, place, &code->patches[i]);
 	}
 	if (place > MAX_PLACES)
-		return hip_refuse(why, "its image has too many places");
+		return hip_refuse(why, "its image has too many places (limit 1048576) or place names (limit 65536)");
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
 	return 0;
 }
 
-/* Returns the function's index in the image's list. UINT32_MAX: the list is full. */
+/* Returns the index of a function in the list of functions, and adds the function if it is new. Returns UINT32_MAX if
+ * the list is full. */
 static uint32_t intern_function(const struct reading *r, uint64_t address)
 {
 	struct reading_shared *shared = r->shared;
@@ -158,14 +167,14 @@ static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info,
 		uint32_t number = intern_function(r, code->callees[i]);
 
 		if (number == UINT32_MAX || r->shared->ncallees == MAX_CALLEES)
-			return hip_refuse(why, "its image has too many functions");
+			return hip_refuse(why, "its image has too many functions (limit 4096) or calls (limit 65536)");
 		r->shared->callee[r->shared->ncallees++] = r->n + number;
 		info->ncallees++;
 	}
 	return 0;
 }
 
-/* Describes a kernel's code, and the reason if it cannot have a twin. */
+/* Describes a kernel's code in *info. If the kernel cannot have a twin, sets the reason. */
 static void describe_code(const struct reading *r, struct gpubpf_kernel_info *info)
 {
 	struct hip_app_kernel *app = r->app;
@@ -262,7 +271,7 @@ static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site ki
 	return place;
 }
 
-/* Lists a kernel's places, kind by kind. */
+/* Copies n places to `to`, ordered by kind. Each kind is numbered from 0. */
 static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n,
 			const char (*names)[NAME_BYTES])
 {
@@ -272,13 +281,14 @@ static void list_places(const struct reading *r, struct gpubpf_place *to, uint32
 				*to++ = place_of(r, kind, id++, i, names);
 }
 
-/* the memory after the list of kernels, for the arrays to which its members point */
+/* Arrays in the memory after the list of kernels, to which the members of struct gpubpf_kernel_info point. */
 struct room {
 	struct gpubpf_place *places;
 	struct gpubpf_param *params;
 	uint32_t *callees;
 	char (*names)[NAME_BYTES];
-	uint32_t place, nparams; /* number of places used so far; number of parameters that still have room */
+	/* number of places stored so far; number of parameters for which there is still memory */
+	uint32_t place, nparams;
 };
 
 static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)
@@ -292,7 +302,7 @@ static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_
 	room->place += info->nplaces;
 }
 
-/* Lists the known parameters of a function. If the list is incomplete, one opaque parameter follows. */
+/* Lists the known parameters of a function. If some are unknown, one opaque parameter follows. */
 static uint32_t list_params(const struct reading *r, uint32_t number, struct gpubpf_param *params)
 {
 	const struct gpubpf_function *f = gpubpf_functions_at(&r->types, r->shared->function[number].address);
@@ -305,7 +315,7 @@ static uint32_t list_params(const struct reading *r, uint32_t number, struct gpu
 	return n;
 }
 
-/* Builds the list of kernels with their parameters and places, followed by the functions that they call. */
+/* Builds the list of kernels, followed by the functions that they call, with their parameters and places. */
 static int build_list(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
 	const struct reading_shared *shared = r->shared;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The amdgpu target: code objects by LLVM's AMDGPU backend and our linker. */
+/*
+ * Implements the target amdgpu. LLVM's AMDGPU backend compiles the code, and gpubpf's linker makes the code object
+ * (backends/hip/amdgpu/object/linker.c).
+ */
 #include "target.h"
 
 #include <stdlib.h>
@@ -19,7 +22,7 @@
 #include "inject.h"
 
 #define DEFAULT_CPU "gfx90a"
-#define DEFAULT_VERSION 4 /* version of the code object; every runtime accepts it */
+#define DEFAULT_VERSION 4 /* version of the code object, which every HIP runtime accepts */
 
 static void init(void)
 {
@@ -33,8 +36,8 @@ static void init(void)
 	LLVMInitializeAMDGPUTarget();
 	LLVMInitializeAMDGPUTargetMC();
 	LLVMInitializeAMDGPUAsmPrinter();
-	LLVMInitializeAMDGPUAsmParser(); /* inline assembly reads the operands of places */
-	/* the option keeps LLVM from using the group's memory, which belongs to the application */
+	LLVMInitializeAMDGPUAsmParser(); /* for the inline assembly that reads operands of places */
+	/* The option keeps LLVM from placing variables in the work-group's memory, which belongs to the application. */
 	LLVMParseCommandLineOptions(2, args, NULL);
 }
 
@@ -48,8 +51,8 @@ static const struct gpubpf_llvm_target llvm_target = {
 	.init = init,
 	.object = true,
 	.inline_all = true,
-	/* The passes run after loops were unrolled, which leaves constant indices. The attributor drops initial
-	 * registers that the code does not read. */
+	/* The passes run after loop unrolling, which leaves constant indices. The attributor removes requests for
+	 * initial registers that the code does not read. */
 	.passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg),amdgpu-attributor",
 	.module_flag = "amdhsa_code_object_version",
 	.module_flag_value = 100 * DEFAULT_VERSION,
@@ -73,7 +76,7 @@ static void split_moves(const struct hip_isa *isa, struct gpubpf_blob *object)
 			hip_split_moves(isa, (uint8_t *)object->data + (bytes - elf.data), head.sh_size);
 }
 
-/* Links the object that LLVM compiled into a complete code object. */
+/* Links the single object that LLVM compiled into a code object. */
 static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct hip_link job = { .nobjects = 1 };
@@ -87,8 +90,8 @@ static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out,
 	return hip_link(&job, out, diag);
 }
 
-/* Returns the target for one processor. gfx90a may not use scratch memory: it alone addresses it differently, which was
- * never run. */
+/* Returns the LLVM target for one processor. Probes on gfx90a may not use scratch memory: gfx90a addresses it
+ * differently from the other processors, and this was never tested. */
 static struct gpubpf_llvm_target target_of(const struct hip_isa *isa)
 {
 	struct gpubpf_llvm_target t = llvm_target;

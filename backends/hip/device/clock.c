@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* hsa.h, hsa_ext_amd.h */
+/* Declarations from hsa.h and hsa_ext_amd.h. */
 typedef struct {
 	uint64_t handle;
 } hsa_agent;
@@ -21,7 +21,7 @@ enum {
 	TYPE_GPU = 1,
 };
 
-#define STEP_TICKS 1000000000ull /* ticks over which the counter's rate is measured */
+#define STEP_TICKS 1000000000ull /* number of ticks over which the counter's frequency is measured */
 #define MIN_HZ 1000000ull
 #define MAX_HZ 10000000000ull
 #define ROUNDS 4
@@ -91,7 +91,8 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Returns the units of system time in STEP_TICKS ticks, or 0 if the rate is implausible. */
+/* Returns the time that STEP_TICKS ticks take, in units of the system time. Returns 0 if the resulting frequency is
+ * implausible. */
 static uint64_t measure_rate(hsa_agent agent)
 {
 	uint64_t from = 0, to = 0, hz = 0;
@@ -105,7 +106,10 @@ static uint64_t measure_rate(hsa_agent agent)
 		       0;
 }
 
-/* The runtime converts ticks to time only, so the current tick is found by iteration. */
+/*
+ * Finds the tick of the current system time by iteration, because the runtime only converts ticks to time. Stores
+ * CLOCK_MONOTONIC from before and after the system time was read. Returns 0 or -EOPNOTSUPP.
+ */
 static int search_tick(hsa_agent agent, uint64_t step, uint64_t *tick, uint64_t *before_ns, uint64_t *after_ns)
 {
 	uint64_t t = 0, time = 0, then = 0;

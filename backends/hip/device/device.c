@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct gpubpf_device_ops for the HIP runtime. */
+/* Implements struct gpubpf_device_ops with the HIP runtime. */
 #include "device.h"
 
 #include <errno.h>
@@ -21,13 +21,13 @@ struct gpubpf_device {
 	struct gpubpf_device_caps caps;
 	void *arena;
 	size_t size;
-	bool pinned; /* the arena is host memory that the device can access */
+	bool pinned; /* the arena is host memory that the device can access, instead of device memory */
 };
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
 	hipModule_t module;
-	char image[]; /* the runtime may refer to it while the module is loaded */
+	char image[]; /* copy of the image, because the runtime may read it while the module is loaded */
 };
 
 struct gpubpf_device_kernel {
@@ -76,7 +76,8 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	return 0;
 }
 
-/* Finds the index-th device whose name or architecture contains how->name, or whose ordinal it is. */
+/* Finds device number how->index among the matching devices. A device matches if its name or architecture contains
+ * how->name, or if how->name is its ordinal. */
 static hipError_t find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how)
 {
 	hipError_t error = d->hip->init(0);
@@ -116,9 +117,9 @@ static int hip_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 	if (!how->runtime)
 		error = find_device(d, how);
 	if (error)
-		err = fail(d, why, how->name ? how->name : "no AMD device", error);
+		err = fail(d, why, how->name ? how->name : "no AMD device was found", error);
 	else if ((error = fill_caps(d)))
-		err = fail(d, why, "the device's properties", error);
+		err = fail(d, why, "cannot read the device's properties", error);
 	if (err < 0) {
 		free(d);
 		return error == hipErrorNotFound ? -ENODEV : err;
@@ -155,8 +156,9 @@ static void release(struct gpubpf_device *d)
 	d->pinned = false;
 }
 
-/* Copies in pieces that the runtime stages in its own memory. For larger copies the runtime pins the caller's pages.
- * Ours belong to a file that the tool maps too, and not every device can access such pages. */
+/* Copies in chunks of at most COPY_PIECE bytes, which the runtime stages in its own memory. For a larger copy the
+ * runtime would pin the caller's pages. These pages belong to a file that the tool maps too, and not every device can
+ * access such pages. */
 static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char *to, const char *from, size_t size)
 {
 	char *arena = (char *)d->arena + offset;
@@ -171,7 +173,8 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 	return error;
 }
 
-/* Returns true if the memory fits, or if the runtime does not report free memory; the allocation then decides. */
+/* Returns false and sets *why if the device has less free memory than needed. Returns true if the runtime does not
+ * report free memory; the allocation may then fail. */
 static bool has_free_memory(const struct gpubpf_device *d, size_t size, struct gpubpf_reason *why)
 {
 	size_t free, all;
@@ -198,12 +201,12 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	if (!fit)
 		return -ENOMEM;
 	if (error)
-		return fail(d, why, "memory for maps", error);
+		return fail(d, why, "cannot allocate device memory for maps", error);
 	*address = (uintptr_t)d->arena;
 	return 0;
 }
 
-/* Copies `size` bytes from or to the arena; the unused one of `to` and `from` is NULL. */
+/* Copies `size` bytes from the arena to `to`, or from `from` to the arena. The other pointer is NULL. */
 static int copy(struct gpubpf_device *d, size_t offset, void *to, const void *from, size_t size)
 {
 	struct hip_visit visit;
@@ -230,8 +233,8 @@ static int hip_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	return copy(d, offset, NULL, from, size);
 }
 
-/* Returns true if the null stream is idle. Copies use it, and it waits for all streams except non-blocking ones (HIP
- * programming guide, streams). */
+/* Returns true if the null stream is idle. gpubpf's copies use the null stream, which waits for all streams except
+ * non-blocking ones (HIP programming guide, streams). */
 static bool hip_is_idle(struct gpubpf_device *d)
 {
 	struct hip_visit visit;
@@ -263,7 +266,7 @@ static int hip_memory_allocate(struct gpubpf_device *d, enum gpubpf_placement wh
 		error = hip_memory_get(d->hip, &m);
 	hip_leave(d->hip, d->ordinal, &visit);
 	if (error)
-		return fail(d, why, "memory for maps", error);
+		return fail(d, why, "cannot allocate device memory for maps", error);
 	*memory = m;
 	return 0;
 }
@@ -287,7 +290,7 @@ static int hip_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind,
 	hipError_t error;
 
 	if (kind != GPUBPF_IMAGE_AMDGPU) {
-		snprintf(why->text, sizeof(why->text), "AMD's runtime loads code objects");
+		snprintf(why->text, sizeof(why->text), "AMD's runtime loads only code objects (GPUBPF_IMAGE_AMDGPU)");
 		return -EINVAL;
 	}
 	module = malloc(sizeof(*module) + size);
@@ -301,7 +304,7 @@ static int hip_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind,
 	hip_leave(d->hip, d->ordinal, &visit);
 	if (error) {
 		free(module);
-		return fail(d, why, "loading the module", error);
+		return fail(d, why, "loading the module failed", error);
 	}
 	*out = module;
 	return 0;
@@ -358,7 +361,9 @@ static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_d
 		threads[i] = l->block[i] ? l->block[i] : 1;
 		blocks[i] = l->grid[i] / threads[i];
 		if (l->offset[i] || blocks[i] * threads[i] != l->grid[i]) {
-			snprintf(why->text, sizeof(why->text), "a HIP launch has whole blocks and no global offset");
+			snprintf(why->text, sizeof(why->text),
+				 "a HIP launch requires a grid that is a multiple of the block size, "
+				 "and no global offset");
 			return -EINVAL;
 		}
 	}

@@ -4,8 +4,9 @@
 
 #include "core/device.h"
 
-/* In struct gpubpf_device_open, runtime is a struct hip_driver and index is the device's ordinal in it. Without a
- * runtime, the name and index are matched against all devices. */
+/* The device operations for HIP. In struct gpubpf_device_open, `runtime` is a struct hip_driver and `index` is the
+ * ordinal of the device. If `runtime` is NULL, the driver is loaded, and the device is the index-th one that matches
+ * `name`. */
 extern const struct gpubpf_device_ops gpubpf_device_hip;
 
 #endif

@@ -48,7 +48,8 @@ static void load(void)
 	if (!lib)
 		snprintf(problem, sizeof(problem), "AMD's runtime is not installed: %s", dlerror());
 	else if (!hip_driver_fill(&table, lib, dlsym, &lacks))
-		snprintf(problem, sizeof(problem), "this version of AMD's runtime is not usable: it has no %s", lacks);
+		snprintf(problem, sizeof(problem), "this version of AMD's runtime is not usable: it has no function %s",
+			 lacks);
 }
 
 const struct hip_driver *hip_driver_load(char *why, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the HIP runtime's API that we call. We declare it ourselves, so that the project builds without ROCm.
- * Types and numbers follow hip_runtime_api.h, ROCm 5 to 7.
+ * The part of the HIP runtime's API that gpubpf calls. The declarations are repeated here so that the project builds
+ * without ROCm. Types and numbers follow hip_runtime_api.h of ROCm 5 to 7.
  */
 #ifndef GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
 #define GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
@@ -33,8 +33,8 @@ enum {
 	HIP_MEM_ATTACH_GLOBAL = 1,
 };
 
-/* The structure that hipGetDeviceProperties fills in all versions. Newer headers map the name to another symbol with a
- * newer structure. */
+/* The structure that the symbol hipGetDeviceProperties fills in all versions. Headers of ROCm 6 and later map this name
+ * to another symbol, which fills a newer structure. */
 struct hip_properties {
 	char name[256];
 	size_t memory, shared_per_block;
@@ -58,7 +58,7 @@ struct hip_function_attributes {
 	char rest[64];
 };
 
-/* HIP_FN(member, symbol, arguments): every function returns hipError_t */
+/* The required functions: HIP_FN(member, symbol, arguments). Each function returns hipError_t. */
 #define HIP_FUNCTIONS(HIP_FN) \
 	HIP_FN(init, hipInit, (unsigned flags)) \
 	HIP_FN(version, hipRuntimeGetVersion, (int *version)) \
@@ -83,7 +83,7 @@ struct hip_function_attributes {
 	HIP_FN(launch, hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 		unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
 
-/* Functions that a runtime may lack; the member is then NULL. */
+/* Functions that older runtimes lack. The member is NULL if the runtime lacks the function. */
 #define HIP_OPTIONAL(HIP_FN) \
 	HIP_FN(attribute, hipDeviceGetAttribute, (int *value, int attribute, int device)) \
 	HIP_FN(host_address, hipHostGetDevicePointer, (void **address, void *host, unsigned flags)) \
@@ -97,27 +97,27 @@ struct hip_driver {
 #undef HIP_FN
 	const char *(*error_name)(hipError_t error);
 	hipError_t (*capture_mode)(int *mode);          /* hipThreadExchangeStreamCaptureMode, or NULL */
-	hipError_t (*stream_query)(hipStream_t stream); /* NULL: the runtime lacks it */
+	hipError_t (*stream_query)(hipStream_t stream); /* hipStreamQuery, or NULL if the runtime lacks it */
 };
 
-/* Returns the runtime's library: the one that the process has loaded. Otherwise, if `load` is set, it loads the
- * newest. */
+/* Returns a dlopen() handle of the HIP library that the process has loaded. If none is loaded and `load` is set, loads
+ * the newest version. Returns NULL if there is none. */
 void *hip_library(bool load);
-/* Fills the table by `find`, the C library's real dlsym. Returns false and sets *lacks if a required function is
- * missing. */
+/* Fills the table with the functions that `find` returns; `find` is the C library's dlsym() or has its semantics.
+ * Returns false if the library lacks a required function, and sets *lacks to the function's name. */
 bool hip_driver_fill(struct hip_driver *driver, void *library, void *(*find)(void *library, const char *name),
 		     const char **lacks);
-/* Loads the runtime of this process on the first call. Returns NULL and one line of `why` if it cannot be loaded. */
+/* Loads the HIP library on the first call, and returns its functions. Returns NULL if it cannot be loaded, and stores
+ * the reason in `why`. */
 const struct hip_driver *hip_driver_load(char *why, size_t size);
 const char *hip_error(const struct hip_driver *driver, hipError_t error); /* never NULL */
 
-/*
- * Brackets our calls on the application's thread. hip_enter() selects the device and permits calls during a stream
- * capture. hip_leave() restores the thread's device and last error.
- */
+/* State of the thread during gpubpf's calls of the runtime. The function hip_enter() selects the device, and permits
+ * calls that are forbidden while the thread captures a stream. Then hip_leave() restores the thread's device, capture
+ * mode and last error. */
 struct hip_visit {
 	int device, capture_mode;
-	bool had_no_error; /* the thread had no error before */
+	bool had_no_error; /* the runtime had no pending error for this thread */
 };
 
 hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_visit *visit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
 
-/* Allocates fine-grained memory (HIP programming guide, coherence), so that host and kernels see each other's writes.
- * It does not register the session's memory, which is a mapped file: hipHostRegister succeeds on it even if the
- * device cannot access it. */
+/* Allocates fine-grained memory (HIP programming guide, coherence), so that the host and GPU kernels see each other's
+ * writes. The session's own memory cannot be used: it is a mapped file, and hipHostRegister() may succeed although the
+ * device cannot access such memory. */
 static hipError_t allocate_pinned(const struct hip_driver *hip, struct gpubpf_device_memory *m)
 {
 	void *address = NULL;

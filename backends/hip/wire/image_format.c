@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles: clang's "ClangOffloadBundler", binary and compressed formats. Code objects: LLVM's AMDGPU usage guide, "ELF
- * Code Object".
+ * Computes the size of an image of the HIP runtime. Formats: bundles of clang's "ClangOffloadBundler" (binary and
+ * compressed), and code objects (LLVM's AMDGPU usage guide, "ELF Code Object").
  */
 #include "image_format.h"
 
@@ -42,7 +42,7 @@ static uint64_t elf_size(const char *image)
 	return size;
 }
 
-/* magic, number of entries; each entry: offset, size, length of its name, name */
+/* Layout: magic, number of entries, then the entries: offset, size, length of the name, name. */
 static uint64_t bundle_size(const char *image)
 {
 	const char *at = image + strlen(BUNDLE_MAGIC);
@@ -63,7 +63,8 @@ static uint64_t bundle_size(const char *image)
 	return size;
 }
 
-/* "CCOB", version, method; from version 2 on the total size: 32 bits, from version 3 on 64 bits */
+/* Layout: "CCOB", version, method, then the total size, which has 32 bits in version 2 and 64 bits from version 3 on.
+ * Version 1 does not state the size. */
 static uint64_t compressed_size(const char *image)
 {
 	uint16_t version;

@@ -6,9 +6,9 @@
 
 #include "core/wire/caps.h"
 
-/* Returns the size of an image that the application passes to the runtime by address only. The image is a code object
- * (ELF), a bundle of code objects, or a compressed bundle. The function reads only bytes that the runtime reads too.
- * Returns 0 if the format is unknown or does not state its size. */
+/* Returns the size of an image for which the application passes only an address to the runtime. The image is a code
+ * object (ELF), a bundle of code objects, or a compressed bundle. The function only reads bytes that the runtime also
+ * reads. Returns 0 if the format is unknown or does not state the size. */
 uint64_t hip_image_size(const void *image, enum gpubpf_image_kind *kind);
 
 #endif

@@ -13,11 +13,14 @@
 #include "job.h"
 #include "backends/spirv/opencl_c/write/write.h"
 
-#define MAX_ANSWER (16u << 20) /* bytes of a compiler's log */
-#define MAX_REBUILDS 3 /* further builds while the binary lacks code (backends/spirv/wire/hollow.h) */
+#define MAX_ANSWER (16u << 20) /* size limit of the answer to a query, in bytes of the compiler's log */
+/* maximum number of rebuilds after a build whose binary contains no code (backends/spirv/wire/hollow.h) */
+#define MAX_REBUILDS 3
 
-/* Copy the first line of the log at or after `from` (NULL: the start) that contains "error" to line[]; "" if no line
- * does. */
+/*
+ * Copy to line[] the first line of the log that contains "error", searching from `from` (NULL: from the start of the
+ * log). Sets line[] to "" if no line contains it.
+ */
 static void find_error_line(const char *log, const char *from, char *line, size_t size)
 {
 	const char *at = strstr(from ? from : log, "error"), *end;
@@ -43,8 +46,10 @@ static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin
 		 line[0] ? line : "it prints no error");
 }
 
-/* Refuse each twin whose wrapper's line numbers (GPUBPF_WRAP_LINE) appear in a line of the log with "error". Returns
- * the number of refused twins. */
+/*
+ * Refuse each twin whose wrapper has an error in the log: a line with "error" contains one of the wrapper's line
+ * numbers (GPUBPF_WRAP_LINE). Returns the number of refused twins.
+ */
 static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t found = 0;
@@ -70,8 +75,10 @@ static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
 	return found;
 }
 
-/* The log names no twin, so build each twin separately and refuse it if the build fails. True if some twin can be
- * built. */
+/*
+ * Build each twin separately and refuse each twin whose build fails. Used if the log of the joint build names no twin.
+ * Returns true if at least one twin can be built.
+ */
 static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 {
 	uint32_t n = job->pieces->ntwins, good = 0;
@@ -100,7 +107,7 @@ static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
 	return good > 0;
 }
 
-/* Build all twins, or as many as the compiler accepts. */
+/* Build the program with all twins. If the compiler rejects some twins, build the program without them. */
 static cl_int build_accepted_twins(struct job *job, struct gpubpf_twin_image *out, cl_program *program)
 {
 	cl_int err = cl_compile_and_link(job, program);
@@ -115,8 +122,10 @@ static cl_int build_accepted_twins(struct job *job, struct gpubpf_twin_image *ou
 	return err;
 }
 
-/* Store the program's binary in *blob. Returns -EAGAIN if the binary lacks code, -EINVAL if the runtime returns none,
- * or -ENOMEM. */
+/*
+ * Store the program's binary in *blob. Returns -EAGAIN if the binary contains no code, -EINVAL if the runtime returns
+ * no binary, or -ENOMEM.
+ */
 static int get_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
 {
 	const struct builder *b = job->builder;
@@ -155,7 +164,7 @@ static bool is_container(const struct gpubpf_twin_piece *piece)
 	return piece->kind == GPUBPF_IMAGE_OPENCL_PARTS || piece->kind == GPUBPF_IMAGE_OPENCL_QUERY;
 }
 
-/* Skip the twins that the request lists in refused[], which the tool fills in. */
+/* Skip the twins in the request's refused[] list. The tool fills that list. */
 static void skip_refused(struct job *job)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;
@@ -165,7 +174,10 @@ static void skip_refused(struct job *job)
 			job->skip[i] |= pieces->twins[i] == pieces->refused[r].site;
 }
 
-/* Collect the parts of all pieces in job->parts, and add the clock's source if a part imports the clock. */
+/*
+ * Store the parts of all pieces in job->parts. If a part imports gpubpf_clock_read(), append the source of that
+ * function as another part.
+ */
 static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_image *pieces = job->pieces;
@@ -231,7 +243,7 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	if (status != CL_SUCCESS) {
 		find_error_line(job->log, NULL, line, sizeof(line));
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
-				       "the device's compiler refused the twin (error %d): %s", status,
+				       "the device's compiler cannot build the twin (error %d): %s", status,
 				       line[0] ? line : "it prints no error");
 	}
 	out->piece[0].kind = GPUBPF_IMAGE_OPENCL_BINARY;
@@ -257,8 +269,10 @@ static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf
 	return err;
 }
 
-/* Answer a query. The compiler refuses each part of a query with an error that holds the answer
- * (backends/spirv/opencl_c/read/query.h); the result has one line per part. */
+/*
+ * Answer a query about OpenCL C source. The compiler rejects each part of a query with an error message that holds the
+ * answer (backends/spirv/opencl_c/read/query.h). The result has one line per part.
+ */
 static int answer_query(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	char *text = NULL, *line;

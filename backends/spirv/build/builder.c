@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL devices for which the worker builds. The worker finds each by its name and driver version, and creates one
- * context for it. */
+/*
+ * The OpenCL devices for which the worker builds. The worker identifies a device by its name and driver version, and
+ * creates one context per device.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/model/diag.h"
+#include "backends/spirv/wire/driver.h"
 #include "backends/spirv/wire/settings.h"
 #include "job.h"
 
 #define MAX_DEVICES 64
 
-/* Does the device's name match the caps, up to the length that they store? *exact: the driver's version matches too. */
+static struct builder builders[MAX_DEVICES];
+static unsigned nbuilders;
+
+/*
+ * Returns true if the device's name equals caps->name, which may be truncated. *exact is true if vendor and driver
+ * version are equal too.
+ */
 static bool same_device(const struct gpubpf_clapi *cl, cl_device_id device, const struct gpubpf_device_caps *caps,
 			bool *exact)
 {
-	char name[256] = "", version[256] = "";
+	char name[256] = "", vendor[GPUBPF_CL_VENDOR_SIZE] = "", version[GPUBPF_CL_VERSION_SIZE] = "";
+	char driver[sizeof(caps->driver)];
 
 	cl->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
-	cl->clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
-	*exact = strstr(caps->driver, version) != NULL;
+	cl->clGetDeviceInfo(device, CL_DEVICE_VENDOR, sizeof(vendor) - 1, vendor, NULL);
+	cl->clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version) - 1, version, NULL);
+	gpubpf_cl_driver_format(driver, vendor, version);
+	*exact = strcmp(driver, caps->driver) == 0;
 	return strncmp(name, caps->name, sizeof(caps->name) - 1) == 0;
 }
 
-/* Returns the device with the name in caps; of several, the one with the same driver version, else the first. NULL:
- * there is none. */
+/*
+ * Returns the device whose name is caps->name, or NULL. If several devices have this name, the first with the same
+ * vendor and driver version is preferred.
+ */
 static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpubpf_device_caps *caps)
 {
 	cl_platform_id platforms[16];
@@ -49,7 +63,10 @@ static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpub
 	return found;
 }
 
-/* Set the environment variables of the program whose twins are built. The runtime reads them only once in a process. */
+/*
+ * Set the environment variables that configure the OpenCL runtime as in the application. The runtime reads them only
+ * once per process.
+ */
 static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	static char applied[sizeof(caps->settings)];
@@ -57,49 +74,86 @@ static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_d
 
 	if (!is_applied && !gpubpf_cl_settings_apply(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the program sets too many variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) for the "
-				       "builder; unset some of them");
+				       "the application sets more variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) than "
+				       "gpubpf-build supports; unset some of them");
 	if (is_applied && strcmp(applied, caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the program's variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) differ from those of an "
-				       "earlier program of this session; run it in a separate session");
+				       "the application's variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) differ from an "
+				       "earlier application of this session; run it in a separate session");
 	snprintf(applied, sizeof(applied), "%s", caps->settings);
 	is_applied = true;
 	return 0;
 }
 
+static bool is_pocl(const struct builder *b)
+{
+	cl_platform_id platform = NULL;
+	char name[64] = "";
+
+	return b->cl->clGetDeviceInfo(b->device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) == CL_SUCCESS &&
+	       b->cl->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) == CL_SUCCESS &&
+	       strcmp(name, "Portable Computing Language") == 0;
+}
+
+void cl_builder_close_pocl(void)
+{
+	for (struct builder *b = builders; b < builders + nbuilders; b++)
+		if (b->pocl && b->context) {
+			b->cl->clReleaseContext(b->context);
+			b->context = NULL;
+		}
+}
+
+cl_int cl_builder_open(struct builder *b)
+{
+	cl_int err = CL_SUCCESS;
+
+	if (!b->context)
+		b->context = b->cl->clCreateContext(NULL, 1, &b->device, NULL, NULL, &err);
+	return err;
+}
+
+static int open_builder(struct builder *b, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+{
+	cl_int err = cl_builder_open(b);
+
+	if (err != CL_SUCCESS)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "clCreateContext for \"%s\" failed with %d",
+				       caps->name, err);
+	return 0;
+}
+
 int cl_builder_get(const struct gpubpf_device_caps *caps, struct builder **out, struct gpubpf_diag *diag)
 {
-	static struct builder builders[MAX_DEVICES];
-	static unsigned n;
 	struct builder *b = builders;
 	const char *why;
-	cl_int err;
+	int err;
 
 	err = apply_settings(caps, diag);
 	if (err < 0)
 		return err;
-	for (; b < builders + n; b++) {
+	for (; b < builders + nbuilders; b++) {
 		*out = b;
 		if (strcmp(b->name, caps->name) == 0 && strcmp(b->driver, caps->driver) == 0)
-			return 0;
+			return open_builder(b, caps, diag);
 	}
-	if (n == MAX_DEVICES)
-		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "too many devices for one builder");
+	if (nbuilders == MAX_DEVICES)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "the application uses more devices than gpubpf-build supports");
 	b->cl = gpubpf_clapi(&why);
 	if (!b->cl)
-		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "the builder cannot load OpenCL: %s", why);
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "gpubpf-build cannot load OpenCL: %s", why);
 	b->device = find_device(b->cl, caps);
 	if (!b->device)
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the builder finds no OpenCL device named \"%s\"", caps->name);
-	b->context = b->cl->clCreateContext(NULL, 1, &b->device, NULL, NULL, &err);
-	if (!b->context)
-		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "clCreateContext for \"%s\" failed with %d",
-				       caps->name, err);
+				       "gpubpf-build finds no OpenCL device named \"%s\"", caps->name);
+	err = open_builder(b, caps, diag);
+	if (err < 0)
+		return err;
+	b->pocl = is_pocl(b);
 	snprintf(b->name, sizeof(b->name), "%.95s", caps->name);
 	snprintf(b->driver, sizeof(b->driver), "%.95s", caps->driver);
-	n++;
+	nbuilders++;
 	*out = b;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL calls that the builder makes, resolved from the machine's libOpenCL. */
+/* The OpenCL functions that the builder calls, resolved from the system's libOpenCL. */
 #ifndef GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
 #define GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
 
@@ -8,6 +8,7 @@
 
 #define GPUBPF_CL_CALLS(CALL)          \
 	CALL(clGetPlatformIDs)         \
+	CALL(clGetPlatformInfo)        \
 	CALL(clGetDeviceIDs)           \
 	CALL(clGetDeviceInfo)          \
 	CALL(clCreateContext)          \
@@ -24,11 +25,11 @@ struct gpubpf_clapi {
 #define CALL(name) __typeof__(&name) name;
 	GPUBPF_CL_CALLS(CALL)
 #undef CALL
-	/* OpenCL 2.1; NULL: the library cannot load IL */
+	/* NULL before OpenCL 2.1: the library cannot load SPIR-V (IL) */
 	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL;
 };
 
-/* NULL if the machine has no OpenCL loader; *why is then the dynamic linker's message. */
+/* Returns the function table, or NULL if libOpenCL cannot be loaded; *why is then the message of dlerror(). */
 const struct gpubpf_clapi *gpubpf_clapi(const char **why);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "backends/spirv/common/options.h"
 #include "job.h"
+#include "library.h"
 
 static void copy_log(struct job *job, cl_program program)
 {
@@ -23,8 +24,10 @@ static void copy_log(struct job *job, cl_program program)
 	free(text);
 }
 
-/* Returns the part's options. For source, adds -DGPUBPF_SKIP_<site> for each excluded twin. malloc'd; NULL: no
- * memory. */
+/*
+ * Returns the part's compile options, malloc'd, or NULL if memory runs out. For OpenCL C source, adds
+ * -DGPUBPF_SKIP_<site> for each excluded twin.
+ */
 static char *compile_options(const struct job *job, const struct gpubpf_cl_part *part)
 {
 	char *text = NULL;
@@ -35,7 +38,7 @@ static char *compile_options(const struct job *job, const struct gpubpf_cl_part 
 		return NULL;
 	fprintf(out, "%s", part->options ? part->options : "");
 	if (part->kind == GPUBPF_IMAGE_OPENCL_C)
-		fprintf(out, " -w"); /* the user need not see warnings about text that the twin changed */
+		fprintf(out, " -w"); /* suppress warnings: the user did not write the text that the twin adds */
 	for (uint32_t i = 0; part->kind == GPUBPF_IMAGE_OPENCL_C && i < job->pieces->ntwins; i++)
 		if (job->skip[i])
 			fprintf(out, " -DGPUBPF_SKIP_%u", job->pieces->twins[i]);
@@ -101,8 +104,10 @@ cl_int cl_compile_part(struct job *job, const struct gpubpf_cl_part *part, cl_pr
 	return *out ? err : err ? err : CL_OUT_OF_HOST_MEMORY;
 }
 
-/* Link with as many of the application's options as the device accepts: options that change code must be the same in
- * the twin. Intel applies -cl-fast-relaxed-math at the link; PoCL refuses it there. */
+/*
+ * Link with as many of the application's options as the device accepts, because options that change code must be the
+ * same in the twin. For example, Intel's runtime applies -cl-fast-relaxed-math at the link, but PoCL refuses it there.
+ */
 static cl_int link_parts(struct job *job, const cl_program *programs, cl_program *out)
 {
 	const struct builder *b = job->builder;
@@ -153,23 +158,75 @@ void cl_restore_output(const int saved[2])
 		}
 }
 
-cl_int cl_compile_and_link(struct job *job, cl_program *out)
+/* -- PoCL's library -- */
+
+/* Read the compiled binary of a part. Returns false if the runtime returns no binary. */
+static bool read_object(struct job *job, cl_program program, struct cl_object *out)
+{
+	const struct gpubpf_clapi *cl = job->builder->cl;
+	size_t size = 0;
+	unsigned char *data;
+
+	if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS || !size)
+		return false;
+	data = gpubpf_pool_alloc(&job->pool, size, 1);
+	*out = (struct cl_object){ data, size };
+	return data && cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) == CL_SUCCESS;
+}
+
+/* Tell library.c which objects will be linked, so that PoCL reads only the built-in functions that they call. */
+static void reduce_library(struct job *job, const cl_program *programs)
+{
+	uint32_t n = job->builder->pocl ? job->parts.nparts : 0;
+	struct cl_object *objects = gpubpf_pool_alloc(&job->pool, n + 1, sizeof(*objects));
+	bool all = objects;
+
+	for (uint32_t i = 0; i < n && all; i++)
+		all = read_object(job, programs[i], &objects[i]);
+	cl_library_set_objects(objects, all ? n : 0);
+}
+
+/*
+ * Open the builder's context. If PoCL read a reduced library for an earlier program, first release PoCL's contexts,
+ * because this program may call functions that the reduced library lacks.
+ */
+static cl_int open_context(struct job *job)
+{
+	if (cl_library_take_reduced())
+		cl_builder_close_pocl();
+	return cl_builder_open(job->builder);
+}
+
+static cl_int compile_and_link(struct job *job, bool whole_library, cl_program *out)
 {
 	const struct builder *b = job->builder;
 	cl_program *programs = calloc(job->parts.nparts + 1, sizeof(*programs));
-	cl_int err = programs ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-	int saved[2];
+	cl_int err = programs ? open_context(job) : CL_OUT_OF_HOST_MEMORY;
 
 	job->log[0] = 0;
-	cl_silence_output(saved);
 	for (uint32_t i = 0; err == CL_SUCCESS && i < job->parts.nparts; i++)
 		err = cl_compile_part(job, &job->parts.part[i], &programs[i]);
+	if (err == CL_SUCCESS && !whole_library)
+		reduce_library(job, programs);
 	if (err == CL_SUCCESS)
 		err = link_parts(job, programs, out);
-	cl_restore_output(saved);
+	cl_library_set_objects(NULL, 0);
 	for (uint32_t i = 0; programs && i < job->parts.nparts; i++)
 		if (programs[i])
 			b->cl->clReleaseProgram(programs[i]);
 	free(programs);
+	return err;
+}
+
+cl_int cl_compile_and_link(struct job *job, cl_program *out)
+{
+	cl_int err;
+	int saved[2];
+
+	cl_silence_output(saved);
+	err = compile_and_link(job, false, out);
+	if (err != CL_SUCCESS && cl_library_is_reduced())
+		err = compile_and_link(job, true, out);
+	cl_restore_output(saved);
 	return err;
 }

@@ -4,8 +4,10 @@
 #include "core/lower/ctx.h"
 #include "env_use.h"
 
-/* Add the kernel parameter whose number is argument `arg` (from 1) of a helper call. If the number is not constant, add
- * all parameters. */
+/*
+ * Add the kernel parameter that a helper call reads. Argument `arg` (counted from 1) of the call is the parameter's
+ * number. If that number is not constant, add all parameters.
+ */
 static void add_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
 	if (call && call->konst_mask >> (arg - 1) & 1)

@@ -12,7 +12,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Copy one word from `at` into out, which has room for it; returns the word's end. */
+/* Copy the word that starts at `at` to `out`, which must be large enough. Returns a pointer to the end of the word. */
 static const char *scan_word(const char *at, char *out)
 {
 	char quote = 0;
@@ -59,8 +59,10 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 	}
 }
 
-/* Returns the name of the include folder in a word, -I joined or separate; NULL: the word names none. `before`: the
- * preceding word. */
+/*
+ * Returns the include folder that a word names (-Ifolder, or folder after the word -I), or NULL. `before` is the
+ * preceding word.
+ */
 static const char *include_folder(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
 {
 	if (before && strcmp(before->text, "-I") == 0)
@@ -70,7 +72,7 @@ static const char *include_folder(const struct gpubpf_cl_word *w, const struct g
 	return NULL;
 }
 
-/* Quote only where a blank requires it: PoCL 3.1 takes quotes as part of the name. */
+/* Add quotes only if a name contains a blank: PoCL 3.1 takes quotes as part of the name. */
 static void write_folder(FILE *out, const char *option, const char *cwd, const char *folder)
 {
 	const char *quote = strpbrk(cwd, " \t") || strpbrk(folder, " \t") ? "\"" : "";
@@ -78,7 +80,10 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 	fprintf(out, "%s%s%s/%s%s ", option, quote, cwd, folder, quote);
 }
 
-/* Call write() for each word of the options. Returns the whole output, in the pool; NULL: no memory. */
+/*
+ * Call write() for each word of the options. Returns the concatenated output, allocated in the pool, or NULL if memory
+ * runs out.
+ */
 static const char *rewrite_words(const char *options, struct gpubpf_pool *pool,
 				 void (*write)(FILE *out, const struct gpubpf_cl_word *w,
 					       const struct gpubpf_cl_word *before, const void *arg),
@@ -127,15 +132,17 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 	return rewrite_words(options, pool, write_compile, &c);
 }
 
-/* OpenCL 3.0 specification, section 5.8.6.3. The other math options restrict only the values, not the order of
- * operations. */
+/*
+ * These three options permit other operations or another order of operations (OpenCL 3.0, section 5.8.6.3). The
+ * remaining math options, such as -cl-finite-math-only, concern only special values.
+ */
 bool gpubpf_cl_has_loose_math(const char *options)
 {
 	return strstr(options, "-cl-fast-relaxed-math") || strstr(options, "-cl-unsafe-math-optimizations") ||
 	       strstr(options, "-cl-mad-enable");
 }
 
-/* OpenCL 3.0 specification, 5.8.7: linker options */
+/* linker options of OpenCL 3.0, section 5.8.7 */
 static const char *const link_words[] = {
 	"-cl-denorms-are-zero", "-cl-no-signed-zeros",   "-cl-unsafe-math-optimizations",
 	"-cl-finite-math-only", "-cl-fast-relaxed-math", "-cl-no-subgroup-ifp",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenCL build options as applications write them: words between blanks, with '...', "..." and backslashes as in a
- * shell. The specification does not define this; all compilers that we tested agree.
+ * Parses OpenCL build options as applications write them: words separated by blanks, with '...', "..." and backslashes
+ * as in a shell. The OpenCL specification does not define this syntax; all compilers that we tested agree.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
 #define GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
@@ -14,7 +14,7 @@
 
 struct gpubpf_cl_word {
 	const char *text;  /* quotes and backslashes removed */
-	size_t start, end; /* the word's range in the options, quotes included */
+	size_t start, end; /* byte range of the word in the options, quotes included */
 };
 
 struct gpubpf_cl_words {
@@ -22,18 +22,26 @@ struct gpubpf_cl_words {
 	uint32_t n;
 };
 
-/* Split the options into words. 0 or -ENOMEM. */
+/* Split the options into words. Returns 0 or -ENOMEM. */
 int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf_cl_words *words);
 
-/* Returns the options for compiling a twin. Folders of -I become absolute paths below cwd. -Werror is dropped: the
- * application's own build has passed it, and a wrapper must not fail because of a warning. NULL: no memory. */
+/*
+ * Returns the options for compiling a twin, or NULL if memory runs out. Relative folders of -I become absolute paths
+ * below cwd. The option -Werror is dropped: the application's own build has passed it, and a wrapper must not fail
+ * because of a warning.
+ */
 const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool);
 
-/* Do the options let a compiler round freely, so that code next to an expression may change its value? */
+/*
+ * Returns true if the options let a compiler round freely. Inserted code next to an expression may then change the
+ * expression's value.
+ */
 bool gpubpf_cl_has_loose_math(const char *options);
 
-/* Returns the options that change code and that a link may repeat: -cl-* except -cl-std and -cl-kernel-arg-info. With
- * `spec`, only the options that the specification lists for clLinkProgram. NULL: no memory. */
+/*
+ * Returns the options that change code and are valid at a link: -cl-* except -cl-std and -cl-kernel-arg-info. If `spec`
+ * is true, returns only the options that the specification lists for clLinkProgram. NULL: memory runs out.
+ */
 const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool);
 
 #endif

@@ -27,16 +27,19 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 		return 0;
 	}
 	if (image->kind != GPUBPF_IMAGE_OPENCL_PARTS)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "only OpenCL C source can be wrapped; this image contains none");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no OpenCL C source");
 	err = gpubpf_cl_parts_read(image->data, image->size, &p->parts);
 	p->owned = err == 0;
 	if (err == -EBADMSG)
-		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "the container of a linked program is damaged");
+		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
+				"the container of a linked OpenCL program is damaged");
 	return err;
 }
 
-/* Returns the answer to the query of source n of the image; each answer is one line. */
+/*
+ * Returns the device compiler's answer for OpenCL C source number n of the image. Each answer is one line. An answer
+ * that begins with '!' applies to all sources.
+ */
 static const char *answer_of(const char *answer, uint32_t n)
 {
 	while (answer[0] != '!' && n--)
@@ -44,7 +47,7 @@ static const char *answer_of(const char *answer, uint32_t n)
 	return answer;
 }
 
-/* Find out how the device's compiler reads the part. Without an answer, clang's defaults apply. */
+/* Derive from the answer how the device's compiler reads the part. If there is no answer, clang's defaults apply. */
 static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag)
 {
@@ -65,7 +68,7 @@ static int find_dialect(struct wrap_image *p, uint32_t i, const char *answer, co
 	return err;
 }
 
-/* Read part i of the image. A NUL byte ends a source, as for OpenCL's compilers. */
+/* Read part i of the image. The source ends at its first NUL byte, as in OpenCL compilers. */
 static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image, uint32_t places,
 		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
@@ -126,9 +129,9 @@ const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kerne
 	if (info->reason[0])
 		return info->reason;
 	if (p->has_globals)
-		return "its program has writable program-scope variables, which a twin would not share";
+		return "its OpenCL program has writable program-scope variables, which a twin would not share";
 	if (!(caps->bits & GPUBPF_CAP_LINK))
-		return "the device cannot link programs (clCompileProgram, clLinkProgram)";
+		return "the device's OpenCL driver cannot link programs (clCompileProgram, clLinkProgram)";
 	return kernel->no_wrapper ? kernel->no_wrapper : "";
 }
 
@@ -140,7 +143,10 @@ bool wrap_has_loose_math(const struct wrap_image *p)
 	return gpubpf_cl_has_loose_math(p->parts.link_options);
 }
 
-/* Add a part's query: the directives of its source (backends/spirv/opencl_c/read/query.h). */
+/*
+ * Add the query for one part, which contains the preprocessor directives of its source
+ * (backends/spirv/opencl_c/read/query.h).
+ */
 static int add_query(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		     const struct gpubpf_cl_part *from, struct gpubpf_cl_parts *to)
 {

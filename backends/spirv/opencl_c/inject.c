@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: builds the twins of the target wrap: selects the wrappers of each part, and writes the container of all parts
- * with them.
- * Before: an image whose kernels lie in OpenCL C source.
- * After: one piece with the source of all parts; kernels that cannot be wrapped are listed in refused[].
- * Requires: a device that links programs. */
+/*
+ * Does: builds the twins of the target wrap. It selects the wrappers of each part, and writes a container of all parts
+ * with their wrappers.
+ * Before: the image contains kernels in OpenCL C source.
+ * After: one piece contains the source of all parts. Kernels that cannot be wrapped are listed in refused[].
+ * Requires: the device's OpenCL driver can link programs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "backends/spirv/common/options.h"
 #include "core/model/diag.h"
 #include "core/lower/ctx.h"
+#include "core/lower/dump.h"
 #include "image.h"
 #include "backends/spirv/opencl_c/write/write.h"
 
@@ -21,7 +24,7 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
-	uint32_t kinds;             /* GPUBPF_SITE_BIT of the kinds that the job inserts */
+	uint32_t kinds;             /* GPUBPF_SITE_BIT of each place kind in the job's insertions */
 	struct gpubpf_wrap **wraps; /* [part]: the part's wrappers */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
@@ -42,7 +45,7 @@ static int refuse(struct draft *draft, uint32_t site, const char *reason)
 
 /* -- places of instructions -- */
 
-/* Does a program at the place read the field? */
+/* Does a BPF program at the place read the context field? */
 static bool reads_field(const struct gpubpf_lower_job *job, const struct cl_place *at, const char *field)
 {
 	return gpubpf_env_words(job, at->site) >> ctx_word_of(field, at->kind) & 1;
@@ -77,12 +80,14 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 				       kind, at->line);
 	if (hides_value(draft->job, at, a))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a program of gpu/%s/ reads mem.value, which the source does not name (line %u)",
+				       "a program of gpu/%s/ reads mem.value, but the source has no expression for "
+				       "this value (line "
+				       "%u)",
 				       kind, at->line);
 	return 0;
 }
 
-/* Find the programs at the calls of a function. */
+/* Find the sites with BPF programs for calls of a function and returns from it. */
 static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at,
 			struct gpubpf_wrap *w)
 {
@@ -94,7 +99,7 @@ static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, st
 	called->has_sites = called->call != UINT32_MAX || called->call_exit != UINT32_MAX;
 }
 
-/* Select the places in one function that have a program. */
+/* Select the places in one function at which the job inserts a site. */
 static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
 			  struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
@@ -134,8 +139,11 @@ static void mark_reached(const struct gpubpf_cl_unit *unit, uint32_t from, bool 
 	}
 }
 
-/* Select the functions to copy, until nothing changes. A function is copied if it has places, or calls a copied
- * function. It is also copied if it calls a function with programs at its calls. */
+/*
+ * Select the functions that the twin must copy. A function is copied if it has probed places. It is also copied if it
+ * calls a copied function, or a function that has sites at its calls or returns. The loop repeats until no function is
+ * added.
+ */
 static void mark_copied_functions(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
 {
 	bool more = true;
@@ -154,7 +162,9 @@ static void mark_copied_functions(const struct gpubpf_cl_unit *unit, const bool 
 	}
 }
 
-/* Check that each function with places can be copied, and that calls of it can be renamed. */
+/*
+ * Check that each function with probed places can be copied, and that calls of it can be replaced by calls of the copy.
+ */
 static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
 	for (uint32_t i = 0; i < unit->nfunctions; i++) {
@@ -171,22 +181,23 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 					       f->why);
 		if (!f->params_end && i != w->kernel->function)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-					       "cannot copy %.80s, which contains probed places: its head comes from a macro, is split "
-					       "by a backslash, or must not be read twice",
+					       "cannot copy %.80s, which contains probed places: its declaration comes "
+					       "from a macro, "
+					       "is split by a backslash, or must not be compiled twice",
 					       f->name);
 		if (f->local && i != w->kernel->function)
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-					       "it calls kernel %.80s, which declares __local "
-					       "variables; these cannot be cloned into the twin",
+					       "it calls kernel %.80s, which declares __local variables; the twin "
+					       "cannot contain a "
+					       "second copy of these",
 					       f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
 			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
 			    (w->copied[f->event[e].function] || w->called[f->event[e].function].has_sites))
-				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-						       "a call of %.80s, which contains probed "
-						       "places, cannot be renamed: %s (line %u)",
-						       unit->function[f->event[e].function].name, f->event[e].unseen,
-						       f->event[e].line);
+				return gpubpf_diag_set(
+					why, GPUBPF_E_INJECT, GPUBPF_NOPC,
+					"a call of %.80s, which contains probed places, cannot be renamed: %s (line %u)",
+					unit->function[f->event[e].function].name, f->event[e].unseen, f->event[e].line);
 	}
 	return 0;
 }
@@ -219,12 +230,14 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	w->copied[function] = false;
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "clang 22 does not understand all of its program (%s), so places may be missing",
+				      "clang 22 does not understand the whole OpenCL source (%s), so places may be "
+				      "missing",
 				      unit->error);
 	if (!err && wrap_has_loose_math(draft->p))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "it is compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results probes at "
-				      "instructions could change");
+				      "it is compiled with relaxed arithmetic (such as -cl-fast-relaxed-math); probes "
+				      "at "
+				      "instructions could change its results");
 	return err;
 }
 
@@ -239,7 +252,7 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 	int err = 0;
 
 	if (site >= GPUBPF_WRAP_SITES)
-		return refuse(draft, site, "the session probes too many places at once");
+		return refuse(draft, site, "the session probes too many places at once; attach fewer programs");
 	while (n && w->kernel != kernel)
 		w++, n--;
 	if (n)
@@ -278,7 +291,7 @@ static int draft_site(struct draft *draft, const struct wrap_image *p, uint32_t 
 			return reason[0] ? refuse(draft, site, reason) : draft_kernel(draft, i, kernel, site);
 		}
 	}
-	return refuse(draft, site, "its definition was not found in the program's source");
+	return refuse(draft, site, "its definition was not found in the OpenCL program's source");
 }
 
 static int compare_place(const void *a, const void *b)
@@ -327,7 +340,7 @@ static int list_twins(const struct draft *draft, uint32_t nparts)
 	return 0;
 }
 
-/* Write the container of the wrapped parts; a part without wrappers stays unchanged. */
+/* Write the container of all parts with their wrappers. Parts without wrappers stay unchanged. */
 static int write_parts(const struct draft *draft, struct wrap_image *p, const char *cwd)
 {
 	struct gpubpf_cl_parts made = p->parts;
@@ -354,13 +367,18 @@ static int write_parts(const struct draft *draft, struct wrap_image *p, const ch
 	}
 	if (err == 0)
 		err = gpubpf_cl_parts_write(&made, &draft->out->piece[0].blob);
-	for (uint32_t i = 0; i < made.nparts; i++)
+	for (uint32_t i = 0; i < made.nparts; i++) {
+		if (!err && text[i] && gpubpf_dump_wants(draft->job, "inject"))
+			gpubpf_dump_add(draft->job, text[i], made.part[i].size);
 		free(text[i]);
+	}
 	return err;
 }
 
-/* Refuse wrappers that clang cannot compile, as the builder refuses wrappers that the vendor's compiler rejects.
- * Returns how many, or -errno. */
+/*
+ * Refuse the wrappers that clang cannot compile. The builder later refuses wrappers that the vendor's compiler rejects.
+ * Returns the number of refused wrappers, or -errno.
+ */
 static int refuse_invalid_wrappers(struct draft *draft, uint32_t part, const struct gpubpf_cl_unit *unit)
 {
 	uint32_t found = 0;
@@ -387,7 +405,7 @@ static int refuse_invalid_wrappers(struct draft *draft, uint32_t part, const str
 	return found;
 }
 
-/* Read the written source back. Returns how many wrappers were removed, or -errno. */
+/* Read the written source again to find wrappers with errors. Returns the number of removed wrappers, or -errno. */
 static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_twin_piece *piece = &draft->out->piece[0];
@@ -403,7 +421,7 @@ static int check_wrappers(struct draft *draft, struct gpubpf_diag *diag)
 	return err < 0 ? err : found;
 }
 
-/* Write the source with the drafted twins. */
+/* Write the source with the wrappers that the draft selected. */
 static int write_twins(struct draft *draft, struct wrap_image *p, const char *cwd)
 {
 	struct gpubpf_twin_image *out = draft->out;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operation `inspect` of the target wrap: lists the kernels of all parts. */
+/*
+ * Implements the operation `inspect` of the target wrap: it lists the kernels and functions of all parts, with their
+ * places.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +12,18 @@
 #include "core/model/diag.h"
 #include "image.h"
 
-/* The list: for each part its kernels, followed by the functions with code that kernels may call. */
+/*
+ * The list of kernels and functions. For each part, it has the part's kernels, and then the functions that kernels may
+ * call.
+ */
 struct list {
 	const struct wrap_image *p;
 	const struct gpubpf_device_caps *caps;
 	uint32_t places;
-	/* no place in the part can be probed: clang does not understand it, or its arithmetic is relaxed */
+	/*
+	 * no place in the part can be probed: clang reports an error in it, or its build options permit inexact
+	 * arithmetic
+	 */
 	bool no_probes;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
@@ -24,13 +33,16 @@ struct list {
 	uint32_t *callee;
 };
 
-/* Does the list contain it as a function? It contains a kernel that others call both as a kernel and as a function. */
+/*
+ * Does the list have an entry for this function as a callee? A kernel that other code calls has two entries: one as a
+ * kernel, one as a function.
+ */
 static bool is_listed(const struct gpubpf_cl_function *f)
 {
 	return (!f->kernel || f->called) && f->name && f->name[0];
 }
 
-/* Returns how many bytes the names of a function's places occupy. */
+/* Returns the size of the names of a function's places in bytes, including the terminating zeros. */
 static size_t name_bytes(const struct list *l, const struct gpubpf_cl_function *f)
 {
 	size_t n = 0;
@@ -40,7 +52,7 @@ static size_t name_bytes(const struct list *l, const struct gpubpf_cl_function *
 	return n;
 }
 
-/* Allocate the list, with room for everything that add_function() adds. */
+/* Allocate the list with enough memory for all entries, places, parameters, callees and names. */
 static int allocate_list(struct list *l)
 {
 	size_t kernels = 0, places = 0, params = 0, callees = 0, names = 0;
@@ -128,8 +140,10 @@ static int add_kernel(struct list *l, uint32_t part, const struct gpubpf_cl_kern
 	return 0;
 }
 
-/* Add the parameters, and the places at calls and returns; these run in a wrapper that is called instead of the
- * function. */
+/*
+ * Add the function's parameters, and the places at its calls and returns. BPF programs at these places run in a wrapper
+ * that callers call instead of the function.
+ */
 static void add_signature(struct list *l, const struct gpubpf_cl_function *f, struct gpubpf_kernel_info *to)
 {
 	static const enum gpubpf_site both[] = { GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT };
@@ -158,8 +172,10 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 	return add_places(l, f, to);
 }
 
-/* Returns the index in the list of function number `function` of the unit; UINT32_MAX: it is not listed. The unit's
- * functions follow its kernels, which begin at `base`. */
+/*
+ * Returns the position in the list of function number `function` of the unit. Returns UINT32_MAX if the list does not
+ * contain this function. `base` is the position of the unit's first kernel; the unit's functions follow its kernels.
+ */
 static uint32_t list_index(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
 {
 	uint32_t at = base + unit->nkernels;
@@ -222,7 +238,7 @@ static int list_kernels(struct list *l, struct gpubpf_kernel_info **out, uint32_
 	return 0;
 }
 
-/* Is this a linked program whose kernels are all in IL? */
+/* Is this a linked OpenCL program whose kernels all come from SPIR-V (IL) parts? */
 static bool is_for_spirv(const struct wrap_image *p)
 {
 	bool il = false;
@@ -243,7 +259,7 @@ int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 	int err = wrap_image_read(&p, image, image->places, caps, diag);
 
 	if (err == 0 && is_for_spirv(&p)) {
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are in IL");
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are SPIR-V (IL), not OpenCL C source");
 		err = -ENOENT;
 	}
 	if (err == 0)

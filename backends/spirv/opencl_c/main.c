@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf-clread: reads and wraps OpenCL C with libclang. Its sandbox permits reading files (headers in folders of -I,
- * clang's own) and starting the thread in which libclang parses. */
+/*
+ * The main function of gpubpf-clread, the worker that reads and wraps OpenCL C with libclang. Its sandbox permits
+ * reading files (headers of the application and of clang) and starting the thread in which libclang parses.
+ */
 #include "core/worker/sandbox/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "clc" of gpubpf-clread: it emits the text of core/lower/opencl_c/opencl_c.h. The target "wrap" inserts this text into a
- * source. */
+/*
+ * Implements the target "clc" of gpubpf-clread. It emits lowered BPF programs as OpenCL C text
+ * (core/lower/opencl_c/opencl_c.h). The target "wrap" inserts this text into a source.
+ */
 #include "target_clc.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 #include "core/model/diag.h"
 #include "core/lower/opencl_c/opencl_c.h"
 
-/* Parse the text as the device's compiler would; the parser must report no error. */
+/* Parse the emitted text with clang as the device's compiler would. Returns an error if clang reports one. */
 static int clc_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag)
 {
@@ -20,7 +22,8 @@ static int clc_validate(const struct gpubpf_twin_piece *piece, const struct gpub
 	int err;
 
 	if (!source.size || memchr(piece->blob.data, '\0', source.size))
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL C text is truncated");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				       "the generated OpenCL C text is empty or contains a zero byte");
 	source.text = gpubpf_pool_strndup(&pool, piece->blob.data, source.size);
 	err = source.text ? gpubpf_cl_read(&source, caps, &pool, &unit, diag) : -ENOMEM;
 	if (!err && unit.error)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target "wrap" of gpubpf-clread: it inserts probes into OpenCL C sources, alone or as parts of a linked
- * program. */
+/*
+ * Implements the target "wrap" of gpubpf-clread. It inserts probes into an OpenCL C source, or into all sources of a
+ * linked OpenCL program.
+ */
 #include "core/model/diag.h"
 #include "image.h"
 #include "target_wrap.h"
 
-/* Read every written source again, including its wrappers, and report clang's errors in them. */
+/* Read every written source again, and report clang's first error in a wrapper. */
 static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)
 {

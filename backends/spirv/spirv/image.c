@@ -22,7 +22,7 @@ static int open_parts(struct gpubpf_spv_image *p, const struct gpubpf_image *ima
 		return 0;
 	}
 	if (image->kind != GPUBPF_IMAGE_OPENCL_PARTS)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is no SPIR-V module");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is not a SPIR-V module");
 	err = gpubpf_cl_parts_read(image->data, image->size, &p->parts);
 	p->owned = err == 0;
 	if (err == -EBADMSG)
@@ -30,7 +30,7 @@ static int open_parts(struct gpubpf_spv_image *p, const struct gpubpf_image *ima
 	return err;
 }
 
-/* Read part i. If it has kernels, it becomes the image's module. */
+/* Read part i of the linked program. If the part has kernels, it becomes the image's module. */
 static int read_part(struct gpubpf_spv_image *p, uint32_t i, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
@@ -62,7 +62,7 @@ int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image 
 		if (p->parts.part[i].kind == GPUBPF_IMAGE_SPIRV)
 			err = read_part(p, i, diag);
 	if (!err && !p->kernels) {
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are not in IL");
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are OpenCL C source, not SPIR-V (IL)");
 		return -ENOENT;
 	}
 	if (!err && kinds & GPUBPF_SITE_BIT(LINE))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does: builds the two pieces of a twin of a program in IL: the twin module and the probes.
- * Before: an image whose kernels lie in one SPIR-V module.
- * After: wanted kernels are replaced by their twins; kernels that cannot be probed are listed in refused[].
- * Requires: a device that links programs. */
+/*
+ * Does: builds a twin of a program in IL: the module with the twin kernels, and the module with the probes.
+ * Before: all kernels of the image lie in one SPIR-V module.
+ * After: the module has a twin in place of each selected kernel; kernels that cannot be probed are listed in refused[].
+ * Requires: a device that links programs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include "backends/spirv/spirv/module/access.h"
 #include "core/model/diag.h"
 #include "core/lower/ctx.h"
+#include "core/lower/dump.h"
 #include "core/worker/job.h"
 #include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
@@ -21,8 +24,8 @@
 struct draft {
 	const struct gpubpf_lower_job *job;
 	struct gpubpf_spv_image *p;
-	uint32_t kinds; /* GPUBPF_SITE_BIT of the kinds that the job inserts */
-	bool *reached;  /* [p->nfunctions]: the current kernel reaches the function through calls */
+	uint32_t kinds; /* bit mask (GPUBPF_SITE_BIT) of the kinds of places at which the job inserts BPF programs */
+	bool *reached;  /* [p->nfunctions]: true if the current kernel calls the function, directly or indirectly */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
 	struct gpubpf_twin_image out;
@@ -55,7 +58,7 @@ static void mark_reached(const struct gpubpf_spv_image *p, uint32_t from, bool *
 	}
 }
 
-/* Check that the place's access is described as exactly as the programs there require. */
+/* Check that the place's memory access or barrier is known exactly enough for the BPF programs at this place. */
 static int check_access(const struct draft *draft, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
 {
 	const char *kind = gpubpf_place_kind(at->kind)->name;
@@ -92,13 +95,16 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 				       kind, where);
 	if (a->hidden && gpubpf_env_words(draft->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a program of gpu/%s/ reads mem.value, which SPIR-V opcode %u does not provide%s",
+				       "a program of gpu/%s/ reads mem.value, but SPIR-V opcode %u does not provide "
+				       "the value%s",
 				       kind, insn->op, where);
 	return 0;
 }
 
-/* Does the module use function pointers? A function whose address is taken cannot receive the environment as a
- * parameter. */
+/*
+ * Returns true if the module uses function pointers. A function that is called through a pointer cannot receive the
+ * environment as an additional parameter.
+ */
 static bool has_function_pointers(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->ninsns; i++)
@@ -107,10 +113,13 @@ static bool has_function_pointers(const struct gpubpf_spv *m)
 	return false;
 }
 
-/* May the compiler compute other results for the same arithmetic when it is surrounded by other code (section 3.15)? */
+/*
+ * Returns true if the compiler may compute other results for the same arithmetic when probes surround it (section
+ * 3.15).
+ */
 static bool has_loose_math(const struct gpubpf_spv_image *p)
 {
-	/* including Contract, Reassoc and Transform of later versions */
+	/* 0x70000: the flags AllowContract, AllowReassoc and AllowTransform of later versions */
 	const uint32_t loose = SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask | 0x70000;
 	const struct gpubpf_spv *m = &p->module;
 
@@ -167,8 +176,8 @@ static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inse
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module uses function pointers");
 	if (!err && w->nplaces && has_loose_math(draft->p))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "it was compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), whose results "
-				       "probes at instructions could change");
+				       "it was compiled with relaxed arithmetic (such as -cl-fast-relaxed-math), so probes at "
+				       "instructions could change its results");
 	return err;
 }
 
@@ -230,7 +239,7 @@ static int make_draft(struct draft *draft, struct gpubpf_spv_image *p)
 	return err;
 }
 
-/* Copy the parts with options fit for a twin, and leave room for two more parts. */
+/* Copy the list of parts, with their options adapted for a twin. The list has space for two more parts. */
 static int copy_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
 {
 	bool complete;
@@ -247,7 +256,10 @@ static int copy_parts(const struct gpubpf_image *image, struct gpubpf_spv_image 
 	return complete ? 0 : -ENOMEM;
 }
 
-/* Append the probes as another part, and the clock's module if they read the clock. */
+/*
+ * Append the probe module as another part. If it calls gpubpf_clock_read(), append the module that defines this
+ * function.
+ */
 static void append_probes(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *probe)
 {
 	struct gpubpf_cl_part clock = { .kind = GPUBPF_IMAGE_SPIRV, .options = "" };
@@ -260,8 +272,10 @@ static void append_probes(struct gpubpf_cl_parts *parts, const struct gpubpf_twi
 	parts->part[parts->nparts++] = clock;
 }
 
-/* Write the container in which the twin module replaces the original part. If the runtime links parts, the probes
- * become the last parts; otherwise they are a second piece. */
+/*
+ * Write the container with all parts, in which the twin module replaces the original module. If the runtime links
+ * parts, the probe module is the container's last part. Otherwise it is a second piece.
+ */
 static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {
@@ -273,6 +287,8 @@ static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const s
 
 	if (!err)
 		err = gpubpf_spv_inject(&p->module, draft->job, draft->wraps, draft->nwraps, &module, diag);
+	if (!err && gpubpf_dump_wants(draft->job, "inject"))
+		gpubpf_dump_set(draft->job, module.data, module.size);
 	if (!err)
 		err = gpubpf_target_spirv.emit(draft->job, opts, &probe->blob, diag);
 	if (!err) {

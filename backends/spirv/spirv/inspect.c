@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operation `inspect` of the target spirv: lists a module's kernels, and its functions if places at instructions
- * are requested. */
+/*
+ * Implements the `inspect` stage of the target spirv: lists a module's kernels. Lists also its functions if places
+ * inside of kernels are requested.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 
 #include "backends/spirv/spirv/module/spv.h"
 
-/* Returns how many bytes the names of the kernel's places occupy. */
+/* Returns the number of bytes of all place names of the kernel, with their terminating zeros. */
 static size_t name_bytes(const struct gpubpf_kernel_info *info)
 {
 	size_t n = 0;
@@ -18,7 +20,10 @@ static size_t name_bytes(const struct gpubpf_kernel_info *info)
 	return n;
 }
 
-/* Copy the names into the list's memory at `to`; returns the end of the copies. */
+/*
+ * Copy the names to the memory at `to`, which belongs to the list, and let the places point there. Returns the end of
+ * the copies.
+ */
 static char *copy_names(struct gpubpf_place *places, uint32_t n, char *to)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target spirv: LLVM emits SPIR-V 1.4 for OpenCL devices that accept IL. */
+/* Implements the target spirv: LLVM emits SPIR-V 1.4 for OpenCL devices that accept IL. */
 #include "target.h"
 
 #include <llvm-c/Target.h>
@@ -26,7 +26,10 @@ static const struct gpubpf_llvm_target llvm_target = {
 	.site_cc = 75 /* SPIR_FUNC */,
 	.init = init,
 	.object = true,
-	/* Intel's compiler merges two switch cases with the same successor block into one edge, and crashes later */
+	/*
+	 * without this pass, Intel's compiler crashes: it merges two switch cases with the same successor block into
+	 * one edge
+	 */
 	.passes = "function(lower-switch)",
 	.vendor_optimizes = true,
 	.only_byte_widths = true,

@@ -15,7 +15,7 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 {
 	switch (clock) {
 	case GPUBPF_CLOCK_TSC:
-		/* a clang builtin, which PoCL has */
+		/* a builtin of clang, on which PoCL is based */
 		return DECLARE "	return __builtin_readcyclecounter();\n}\n";
 	case GPUBPF_CLOCK_KHR:
 		return "#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable\n" DECLARE
@@ -29,7 +29,10 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 	}
 }
 
-/* The name stands in a Linkage decoration; the word after it is the linkage type (import or export). */
+/*
+ * Search the module for a LinkageAttributes decoration with the name gpubpf_clock_read and the linkage type Import,
+ * which is the word after the name.
+ */
 bool gpubpf_spv_reads_clock(const void *module, size_t size)
 {
 	static const char name[20] = "gpubpf_clock_read";
@@ -48,7 +51,7 @@ bool gpubpf_spv_reads_clock(const void *module, size_t size)
 #define OP(op, words) (words) << 16 | SpvOp##op
 #define CHARS(a, b, c, d) (uint32_t)(d) << 24 | (c) << 16 | (b) << 8 | (a)
 
-/* result ids of the module */
+/* result ids in clock_module[] */
 enum {
 	VOID = 1,
 	ULONG,
@@ -67,8 +70,9 @@ enum {
 };
 
 /*
- * OpReadClockKHR (SPV_KHR_shader_clock) would read the clock, but Intel's compilers did not accept it for a long time.
- * Their library has a function that reads the register tm0, and they accept SPIR-V that imports it.
+ * A SPIR-V module that defines gpubpf_clock_read() by a call of a function from Intel's library, which reads the
+ * register tm0. OpReadClockKHR (SPV_KHR_shader_clock) is not used, because Intel's compilers did not accept it for a
+ * long time.
  */
 static const uint32_t clock_module[] = {
 	SpvMagicNumber,

@@ -7,17 +7,24 @@
 
 #include "core/wire/caps.h"
 
-/* Returns the OpenCL C source of `ulong gpubpf_clock_read(void)` for a device's clock. SPIR-V pieces import this
- * function, because SPIR-V has no clock that LLVM 22 can name. On a device without a clock the function always returns
- * 0. */
+/*
+ * Returns the OpenCL C source of `ulong gpubpf_clock_read(void)` for a device's clock. On a device without a clock, the
+ * function always returns 0. SPIR-V probes import this function, because LLVM 22 cannot emit SPIR-V that reads a clock.
+ */
 const char *gpubpf_cl_clock_source(enum gpubpf_clock clock);
-/* Compile options that this source requires: Intel's runtime has clock_read_device() only from OpenCL C 2.0 on. */
+/*
+ * Returns the compile options that the source from gpubpf_cl_clock_source() requires. For example, Intel's runtime has
+ * clock_read_device() only if -cl-std=CL3.0 is set.
+ */
 const char *gpubpf_cl_clock_options(enum gpubpf_clock clock);
 
-/* Does a SPIR-V module import gpubpf_clock_read()? */
+/* Returns true if a SPIR-V module imports gpubpf_clock_read(). */
 bool gpubpf_spv_reads_clock(const void *module, size_t size);
-/* The same function as a SPIR-V module of *size bytes, for devices whose runtime links no source: GPUBPF_CLOCK_CYCLES.
- * The module also has a kernel that reads the clock: GPUBPF_SPV_CLOCK_KERNEL(global ulong *to). */
+/*
+ * Returns a SPIR-V module of *size bytes that defines gpubpf_clock_read(), for devices whose runtime cannot link OpenCL
+ * C source (GPUBPF_CLOCK_CYCLES). The module also has a kernel that reads the clock: GPUBPF_SPV_CLOCK_KERNEL(global
+ * ulong *to).
+ */
 #define GPUBPF_SPV_CLOCK_KERNEL "gpubpf_clock"
 const void *gpubpf_spv_clock(size_t *size);
 

@@ -4,9 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The header: "poclbin", device, version, number of kernels, flags, number of files, 41 bytes of a hash. The files
- * follow, each preceded by its size in bytes. Version 9 (PoCL 3) stores a missing file with size 0; from version 10 on
- * the number of files does not count missing ones. */
+/*
+ * Byte offsets in a PoCL binary. Its header has "poclbin", device, version, number of kernels, flags, number of files,
+ * and 41 bytes of a hash. The files follow, each after its size in bytes. Version 9 (PoCL 3) stores a missing file with
+ * size 0. From version 10 on, missing files are not stored and not counted.
+ */
 enum { VERSION = 16, FILES = 32, FIRST_FILE = 77, LAST_VERSION = 12 };
 
 bool gpubpf_pocl_binary_lacks_code(const void *binary, size_t size)

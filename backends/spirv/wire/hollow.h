@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 /*
- * Does a binary of PoCL lack the program's code? Such a binary holds files of PoCL's cache. Another process that builds
- * the same program removes these files for a moment, to write them again. A process that loads a binary made at that
- * moment ends with an assertion. Source: pocl_binary and pocl_file_util of PoCL 3.1.
+ * Returns true if a PoCL binary lacks the program's code. A PoCL binary holds files of PoCL's cache. While another
+ * process builds the same program, these files are missing for a moment. A binary that PoCL creates in that moment
+ * lacks them, and a process that loads the binary aborts with an assertion. Source: pocl_binary and pocl_file_util of
+ * PoCL 3.1.
  */
 bool gpubpf_pocl_binary_lacks_code(const void *binary, size_t size);
 

@@ -9,7 +9,7 @@
 
 #define PARTS_MAGIC 0x73747261704c4362ull /* "bCLparts" */
 
-/* Strings are encoded with their NUL, so that a reader can point at them. */
+/* Strings are encoded with their terminating zero, so that decoded structs can point into the data. */
 static void put_text(struct gpubpf_writer *w, const char *s)
 {
 	s = s ? s : "";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several OpenCL images in one: GPUBPF_IMAGE_OPENCL_PARTS. An application compiles several programs with
- * clCompileProgram and joins them with clLinkProgram; gpubpf-clread makes one part from a source. Each part has its own
- * options and headers; the link options follow the parts. This file uses libc only. The encoding is that of
- * core/wire/wire.h and never leaves the machine.
+ * An image that contains several OpenCL images: GPUBPF_IMAGE_OPENCL_PARTS. An application compiles several programs by
+ * clCompileProgram() and joins them by clLinkProgram(). gpubpf-clread makes an image with one part from a source. Each
+ * part has its own options and headers; the link options follow the parts. This file uses libc only. The encoding is
+ * that of core/wire/wire.h, and the data never leaves the machine.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
 #define GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
@@ -22,13 +22,15 @@ struct gpubpf_cl_part {
 struct gpubpf_cl_parts {
 	struct gpubpf_cl_part *part;
 	uint32_t nparts;
-	const char *link_options; /* of clLinkProgram, "" if none */
+	const char *link_options; /* options of clLinkProgram(), or "" */
 };
 
-/* Encode the parts as an image; *out is malloc'd. 0 or -ENOMEM. */
+/* Encode the parts as an image; out->data is malloc'd. Returns 0 or -ENOMEM. */
 int gpubpf_cl_parts_write(const struct gpubpf_cl_parts *parts, struct gpubpf_blob *out);
-/* Decode an image. *parts points into data, which must outlive it; gpubpf_cl_parts_finish() frees it. Returns 0,
- * -ENOMEM, or -EBADMSG for an invalid image. */
+/*
+ * Decode an image. *parts points into `data`, which must outlive it; free it by gpubpf_cl_parts_finish(). Returns 0,
+ * -ENOMEM, or -EBADMSG for an invalid image.
+ */
 int gpubpf_cl_parts_read(const void *data, size_t size, struct gpubpf_cl_parts *parts);
 void gpubpf_cl_parts_finish(struct gpubpf_cl_parts *parts);
 

@@ -51,7 +51,7 @@ void gpubpf_cl_settings_query(struct gpubpf_device_caps *caps, const char *(*var
 	}
 }
 
-/* Returns the value if the line sets the variable `name`, else NULL. *next: the start of the next line. */
+/* Returns the value if the line sets the variable `name`, else NULL. *next receives the start of the next line. */
 static const char *parse_value(const char *line, const char *name, const char **next)
 {
 	size_t size = strlen(name);

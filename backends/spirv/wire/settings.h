@@ -7,15 +7,17 @@
 #include "core/wire/caps.h"
 
 /*
- * Environment variables by which users make OpenCL runtimes generate other code. A binary that was made with them set
- * is valid only for programs that run with the same values. Source: Intel's and PoCL's manuals, and the names in
+ * Environment variables that change the code that OpenCL runtimes generate. A binary is valid only for applications
+ * that run with the same values of these variables. Sources: the manuals of Intel's runtime and PoCL, and the names in
  * libintelocl.so 2026.2.
  */
 
-/* Record in caps->settings the variables that are set; variable() looks one up. */
+/* Record in caps->settings the variables that are set. variable() returns the value of a variable, or NULL. */
 void gpubpf_cl_settings_query(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name));
-/* Set this process's variables as `settings` says and unset the other ones of the list. False if
- * gpubpf_cl_settings_query() cannot have written `settings`. */
+/*
+ * Set the environment variables of this process to the values in `settings`, and unset the list's variables that
+ * `settings` does not name. Returns false if `settings` is not a complete result of gpubpf_cl_settings_query().
+ */
 bool gpubpf_cl_settings_apply(const char *settings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs cases that are objects on a device. Several objects are loaded together, lowered to one module with one kernel
- * each, and launched in turn.
+ * Runs cases that are BPF objects on a device. The objects of a group are loaded together and lowered to one module
+ * with one kernel per object. The kernels are launched one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct runner {
 	struct conformance_device opened;
 };
 
-/* the group of cases that is being run */
+/* the group of cases that is currently run */
 struct batch {
 	struct runner *r;
 	struct grid grid;
@@ -59,7 +59,7 @@ static int make_arena(struct batch *b)
 	return err ? err : grid_place(&b->placed, b->arena, &b->why);
 }
 
-/* One site per object, with its programs in order. */
+/* Build and load the module: one site per object, which runs the object's programs in order. */
 static int load_module(struct batch *b)
 {
 	const struct conformance_device *d = &b->r->opened;
@@ -134,7 +134,7 @@ static int launch(struct batch *b, uint32_t i)
 	return err;
 }
 
-/* Launch each case, read all maps back, and compare them with the expectations. */
+/* Launch the kernel of each case, read all maps back, and compare them with the expectations. */
 static int run_batch(struct batch *b, uint32_t begin)
 {
 	const struct conformance_device *d = &b->r->opened;
@@ -206,8 +206,11 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* isolate_run() starts a new child, which continues, as for
-				 * cli/conformance/raw/device.c */
+			/*
+			 * this child opens a device only once; isolate_run() starts a new child for the remaining cases
+			 * (cli/conformance/raw/device.c)
+			 */
+			return;
 	}
 }
 

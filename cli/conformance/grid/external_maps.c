@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places maps of cases outside the arena (core/wire/placements.def), as the agent does (hooks/device/external_maps.c).
+ * Places the maps of cases outside the arena, in the memory that --place selects (core/wire/placements.def). The agent
+ * does the same for applications (hooks/device/external_maps.c).
  */
 #include "external_maps.h"
 
@@ -33,7 +34,7 @@ void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum g
 	}
 }
 
-/* Allocate one map's memory, and write its address into the device's arena. */
+/* Allocate memory for one map, copy the map's contents into it, and write its address into the device's arena. */
 static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gpubpf_reason *why)
 {
 	const struct gpubpf_map_layout *l = &p->layout->maps[map];
@@ -47,7 +48,7 @@ static int place_map(struct grid_placed *p, uint32_t map, void *arena, struct gp
 	p->map[p->n++] = map;
 	if (m->host != host)
 		memcpy(m->host, host, m->size);
-	row[0] = m->address; /* in the device's arena, which may be the same memory as the host's */
+	row[0] = m->address; /* row is in the host's arena; arena_push() copies it to the device */
 	row[1] = m->address + (l->data - l->ctl);
 	err = p->ops->arena_push(p->device, ROW(map) + GPUBPF_ROW_CTL, row, 2 * sizeof(*row));
 	return err ? err : gpubpf_arena_wait(p->ops, p->device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of cases that are placed outside the arena. */
+/* Places the maps of cases outside the arena. */
 #ifndef GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
 #define GPUBPF_CLI_CONFORMANCE_GRID_PLACED_H
 
@@ -8,8 +8,8 @@
 #include "maps/maps.h"
 
 /*
- * Choose the placement of a unit's maps, for struct gpubpf_layout_opts: each map that may be in memory of kind `where`
- * is placed there. `caps` are the device's capabilities.
+ * Choose where the maps of a unit are placed, for struct gpubpf_layout_opts. Each map that may be in memory of kind
+ * `where` is placed there, other maps stay in the arena. `caps` are the device's capabilities.
  */
 void grid_places(const struct gpubpf_unit *unit, const uint32_t *map_use, enum gpubpf_placement where, uint64_t caps,
 		 uint32_t *places);
@@ -23,11 +23,11 @@ struct grid_placed {
 };
 
 /*
- * Allocate memory for the maps that grid_places() placed, copy their contents from the arena, and write the addresses
+ * Allocate memory for the maps that grid_places() chose, copy their contents from the arena, and write their addresses
  * into the device's arena.
  */
 int grid_place(struct grid_placed *placed, void *arena, struct gpubpf_reason *why);
-/* Copy the maps that grid_place() placed back into the arena. */
+/* Copy the contents of these maps back into the arena. */
 void grid_placed_copy_back(const struct grid_placed *placed, void *arena);
 void grid_placed_finish(struct grid_placed *placed);
 

@@ -7,12 +7,12 @@
 
 #include "core/model/facts.h"
 
-#define THREADS 65536u           /* number of threads for which per-thread maps have room */
-#define MAX_BLOCKS 65535u            /* maximum number of blocks that MOST stands for */
+#define THREADS 65536u           /* number of threads for which per-thread maps have values */
+#define MAX_BLOCKS 65535u            /* maximum number of blocks for the word MOST in a case */
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
-/* Return the limits of a case's target, which may be the reason for an expected refusal. */
+/* Return the limits of the target that a case names. A case may expect a refusal because of these limits. */
 static const struct gpubpf_limits *limits_of(const struct grid *g)
 {
 	const char *at = NULL, *name;
@@ -105,8 +105,8 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
 }
 
 /*
- * Parse one size of a launch. It is a number; MOST, the device's maximum, limited to MAX_BLOCKS blocks so that a launch
- * takes seconds; or WARP, the device's lanes per warp. +N or -N may follow a word.
+ * Parse one size of a launch: a number, MOST or WARP. MOST is the device's maximum, but at most MAX_BLOCKS blocks, so
+ * that a launch takes seconds. WARP is the number of lanes of the device's warps. +N or -N may follow MOST or WARP.
  */
 static uint32_t parse_size(const char **text, uint32_t maximum, uint32_t warp)
 {
@@ -119,7 +119,7 @@ static uint32_t parse_size(const char **text, uint32_t maximum, uint32_t warp)
 	else if (!strncmp(*text, "WARP", length))
 		size = warp;
 	end = (char *)*text + (size ? length : 0);
-	if (!size || *end == '+' || *end == '-') /* a number after a space is the next size */
+	if (!size || *end == '+' || *end == '-') /* without + or -, a number after MOST or WARP is the next size */
 		size += strtol(end, &end, 10);
 	*text = end + strspn(end, ", ");
 	return size ? size : 1;
@@ -156,7 +156,8 @@ const char *grid_too_large(const struct suite_case *c, const struct gpubpf_devic
 	grid_launch_of(c, caps, &l);
 	for (int d = 0; d < 3; d++)
 		if (caps->max_blocks[d] && l.grid[d] > caps->max_blocks[d]) {
-			snprintf(buf, size, "the device supports at most %u blocks in %c", caps->max_blocks[d], 'x' + d);
+			snprintf(buf, size, "the device supports at most %u blocks in dimension %c",
+				 caps->max_blocks[d], 'x' + d);
 			return buf;
 		}
 	return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a case on the interpreter: one thread after the other, in the order of their numbers. */
+/* Runs a case on the interpreter: all threads one after the other, in the order of their numbers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include "core/interp/interp.h"
 #include "grid.h"
 
-/* Convert a linear number to coordinates in a grid of that size. */
+/* Convert a linear index to coordinates in a grid of `size`. */
 static void split(uint64_t linear, const uint32_t size[3], gpubpf_u64 out[3])
 {
 	for (int d = 0; d < 3; d++) {

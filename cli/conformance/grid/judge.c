@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the results of a launch from its arena. */
+/* Compares a launch's results, which are in an arena, with the expectations of a case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 struct arena_judging {
 	struct judging j; /* must be the first member: the code casts between both structs */
 	const struct grid *g;
-	uint32_t i; /* index of the case in the group, and of its object in the unit */
+	uint32_t i; /* index of the case in the group, and of the case's object in the unit */
 	void *arena;
 };
 
@@ -93,8 +93,8 @@ static int take_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 }
 
 /*
- * Count the prints of this text. Reads a copy of the arena, because reading removes prints from the ring, and other
- * lines of the expectations count them again.
+ * Count the prints with this text. Reading removes prints from the ring, so read a copy of the arena: other lines of
+ * the expectations may count the same prints.
  */
 static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests a case end to end: a session with the case's object traces an ordinary application, gpubpf-workload, on the
- * device's real runtime. Then the programs' maps are compared with the expectations.
+ * Tests a case end to end. A session with the case's object traces the application gpubpf-workload on the device's real
+ * runtime. Then the programs' maps are compared with the expectations.
  */
 #include "probe.h"
 
@@ -26,7 +26,7 @@ struct probed {
 	uint32_t nprints;
 };
 
-/* -- results in the session -- */
+/* -- results, read from the session -- */
 
 static const struct gpubpf_map *find(const struct judging *j, const char *name)
 {
@@ -35,7 +35,7 @@ static const struct gpubpf_map *find(const struct judging *j, const char *name)
 
 static const struct btf *btf(const struct judging *j)
 {
-	return ((const struct probed *)j)->s->loaded->objects[0].btf;
+	return gpubpf_session_loaded(((const struct probed *)j)->s)->objects[0].btf;
 }
 
 static void walk(const struct judging *j, const struct gpubpf_map *map,
@@ -124,8 +124,8 @@ static void set_failure(struct suite_result *r, const char *why)
 }
 
 /*
- * Attach programs that name no kernel to the default kernel, and not to kernels that the device's runtime launches
- * itself.
+ * If the case names no kernel, attach its programs to the default kernel only. Kernels that the runtime itself launches
+ * must not be probed.
  */
 static int attach(const struct probed *p)
 {
@@ -142,7 +142,7 @@ static int attach(const struct probed *p)
 	return 0;
 }
 
-/* Run the session around the application. Returns NULL, or the reason why that failed. */
+/* Run the session around the application. Returns NULL, or the reason of a failure. */
 static const char *run_session(const struct probed *p, const struct application *app, char *buf, size_t size)
 {
 	const struct suite_run *run = app->run;
@@ -189,7 +189,10 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	free(p.prints);
 }
 
-/* Does a target that accepts kernels in this form support the place "gpu/NAME"? */
+/*
+ * Returns true if a target that accepts this form of code supports the place gpu/NAME/. Otherwise stores the reason in
+ * why.
+ */
 static bool supports_place(const struct suite_run *run, const struct gpubpf_device_caps *caps,
 			   const struct application_form *form, const char *place, char why[GPUBPF_REFUSAL_SIZE])
 {
@@ -206,8 +209,8 @@ static bool supports_place(const struct suite_run *run, const struct gpubpf_devi
 }
 
 /*
- * Does the device, with kernels in this form, provide one requirement of a case: ALLOCATIONS, SM_ID, names, masks,
- * lines, constants, or gpu/PLACE?
+ * Returns true if the device, with kernels in this form of code, fulfils a requirement of a case. The requirement is
+ * ALLOCATIONS, SM_ID, names, masks, lines, constants or gpu/PLACE.
  */
 static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps,
 		     const struct application_form *form, const char *what, char why[GPUBPF_REFUSAL_SIZE])
@@ -226,14 +229,14 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 
 	if (!strncmp(what, "gpu/", 4))
 		return supports_place(run, caps, form, what + 4, why);
-	snprintf(why, GPUBPF_REFUSAL_SIZE, "the device, or the form in which it is given kernels, lacks %.64s", what);
+	snprintf(why, GPUBPF_REFUSAL_SIZE, "the device, or the form of its kernels' code, does not provide %.64s", what);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(what, known[i].name))
 			return known[i].provides;
 	return false;
 }
 
-/* Is a requirement of the case not provided? Such a case is skipped. */
+/* Returns true if a requirement of the case is not fulfilled. Such a case is skipped. */
 static bool lacks_requirement(const struct suite_run *run, const struct suite_case *c,
 			      const struct gpubpf_device_caps *caps, const struct application_form *form,
 			      char why[GPUBPF_REFUSAL_SIZE])
@@ -249,8 +252,8 @@ static bool lacks_requirement(const struct suite_run *run, const struct suite_ca
 }
 
 /*
- * Run the case once, without a required sub-group size. If the case requests it and the form is OpenCL C, run it
- * instead once for each sub-group size of the device.
+ * Run the case. If it has the line "sub-groups" and the code is OpenCL C, run it once for each sub-group size of the
+ * device. Otherwise run it once, without a required sub-group size.
  */
 static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {

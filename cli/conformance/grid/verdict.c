@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the maps after a run with the expectations of a case. */
+/* Compares the maps after a run with the lines of expectations in a case. */
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool add_check(void *arg, const void *key, const void *value)
 	return true;
 }
 
-/* Parse a number, which may be written as THREADS, the number of threads in the launch, or as N*THREADS. */
+/* Parse a number. THREADS stands for the number of threads in the launch; N*THREADS is a multiple of it. */
 static uint64_t parse_number(const struct judging *j, const char *text)
 {
 	char *end;
@@ -51,10 +51,7 @@ static uint64_t parse_number(const struct judging *j, const char *text)
 	return !strcmp(end, "THREADS") ? j->threads : !strcmp(end, "*THREADS") ? n * j->threads : n;
 }
 
-/*
- * Check a line about CHECK() of cli/conformance/suite/case.h: no check failed, and the expected number of checks
- * passed.
- */
+/* Check a line "checks N". It holds if no CHECK() of cli/conformance/suite/case.h failed and N checks passed. */
 static bool judge_checks(const struct judging *j, const char *want)
 {
 	const struct gpubpf_map *failed, *checks;
@@ -93,7 +90,7 @@ static bool match_entry(void *arg, const void *key, const void *value)
 	return false;
 }
 
-/* Check a line NAME[KEY] VALUE, in the tool's output format; VALUE "-": the key must not exist. */
+/* Check a line "map NAME[KEY] VALUE", in the tool's output format. If VALUE is "-", the key must not exist. */
 static bool judge_map(const struct judging *j, const char *want)
 {
 	struct wanted w = { .j = j };
@@ -167,7 +164,7 @@ static bool judge_accounted(const struct judging *j, const char *want)
 	return judge_number(j, want, count_accounted);
 }
 
-/* Check a line N TEXT: N prints have this text. */
+/* Check a line "print N TEXT": exactly N prints have this text. */
 static bool judge_print(const struct judging *j, const char *want)
 {
 	char other[200] = "", *text;

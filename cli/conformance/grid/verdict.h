@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the results of a case with its expectations. */
+/* Compares the results of a run with the expectations of a case. */
 #ifndef GPUBPF_CLI_CONFORMANCE_JUDGE_H
 #define GPUBPF_CLI_CONFORMANCE_JUDGE_H
 
@@ -7,17 +7,17 @@
 
 struct judging;
 
-/* functions that read the results of a case; all mandatory */
+/* functions that read the results of a run; all are mandatory */
 struct judge_ops {
-	const struct gpubpf_map *(*find)(const struct judging *j, const char *name); /* returns the map of that name;
-										      * NULL: there is none */
+	/* returns the map with this name, or NULL */
+	const struct gpubpf_map *(*find)(const struct judging *j, const char *name);
 	const struct btf *(*btf)(const struct judging *j);
-	/* calls fn for each entry, until fn returns false */
+	/* calls fn for each entry of the map until fn returns false */
 	void (*walk)(const struct judging *j, const struct gpubpf_map *map,
 		     bool (*fn)(void *arg, const void *key, const void *value), void *arg);
 	uint64_t (*records)(const struct judging *j, const struct gpubpf_map *map);
 	uint64_t (*drops)(const struct judging *j, const struct gpubpf_map *map);
-	/* returns the number of prints with this text; stores a print with another text in `other` */
+	/* returns the number of prints with this text; stores a print with a different text in `other` */
 	uint64_t (*prints)(const struct judging *j, const char *text, char *other, size_t size);
 };
 
@@ -25,7 +25,7 @@ struct judging {
 	const struct suite_case *c;
 	struct suite_result *r;
 	const struct judge_ops *left;
-	uint64_t threads; /* number of threads of the launch, which THREADS in a line stands for */
+	uint64_t threads; /* number of threads in the launch; expectations call it THREADS */
 };
 
 void suite_judge(struct judging *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the memory of helper arguments: keys, values and other memory. */
+/* Chooses the memory that random programs pass to helpers, such as keys and values. */
 #include "state.h"
 
 void random_stack_address(struct gen *g, int dst, int bytes)
@@ -9,7 +9,7 @@ void random_stack_address(struct gen *g, int dst, int bytes)
 	random_emit(g, 0x07, dst, 0, 0, -NUMBERS);
 }
 
-/* Sets dst to an address of `bytes` bytes in the value to which r7 points. */
+/* Set dst to the address of `bytes` bytes inside the map value to which r7 points. */
 static void address_in_value(struct gen *g, int dst, int bytes)
 {
 	random_emit(g, 0xbf, dst, 7, 0, 0);
@@ -29,7 +29,7 @@ void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how)
 
 	if (g->r7_bytes >= bytes && where < 5)
 		address_in_value(g, dst, bytes);
-	else if (where == 5 || bytes > NUMBERS) /* the stack has fewer bytes of numbers */
+	else if (where == 5 || bytes > NUMBERS) /* the stack holds only NUMBERS bytes of numbers */
 		address_in_data(g, dst, GEN_DATA, bytes);
 	else if (where == 6 && how == GEN_READ && g->kind == GEN_ALL)
 		address_in_data(g, dst, GEN_TEXT, bytes);
@@ -45,7 +45,7 @@ void random_some_bytes(struct gen *g, int dst, enum gen_access how)
 	random_emit(g, 0xb7, dst + 1, 0, 0, bytes);
 }
 
-/* Sets r5 to a number of which only bits of `mask` may be set. */
+/* Set r5 to a random number masked with `mask`. */
 static void key_bits(struct gen *g, uint32_t mask)
 {
 	random_emit(g, 0xbf, 5, random_number_reg(g), 0, 0);
@@ -60,8 +60,9 @@ void random_key_word(struct gen *g, int off, uint32_t mask)
 }
 
 /*
- * Choose masks for the words of a map's key. The length of a prefix is 0 to 3, or 32 to 35 bits, of which lengths above
- * 32 are invalid; only the first three bits of a prefix vary. Long keys may differ in any word.
+ * Choose masks for the 32-bit words of a key, and return the number of words. A prefix map's key has a prefix length of
+ * 0 to 3 or 32 to 35 bits, and lengths above 32 are invalid; only the first three bits of the prefix vary. Long keys
+ * may differ in any word.
  */
 static uint32_t key_masks(uint32_t map, uint32_t mask, uint32_t words[3])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements that call helpers other than those for elements. The generator omits helpers whose results differ between
- * devices: clocks (5, 502, 524), which some devices lack. It also omits helpers that need an application's kernel:
- * parameters by name (530) and the end of a thread (507).
+ * Generates statements that call helpers, except the helpers for map elements. The generator omits the clocks (5, 502,
+ * 524), whose results differ between devices. It also omits helpers that need an application's kernel: parameters by
+ * name (530) and the end of a thread (507).
  */
 #include "gpubpf/allocation.h"
 #include "state.h"
@@ -26,7 +26,7 @@ void random_output(struct gen *g)
 	random_set_registers(g);
 }
 
-/* Use a record as the value of an update, before it is submitted or discarded. */
+/* Pass a reserved record as the value of a map update, before the record is submitted or discarded. */
 static void update_by_record(struct gen *g)
 {
 	g->r7_bytes = NUMBERS;
@@ -74,14 +74,14 @@ void random_repeat(struct gen *g)
 	g->repeats[g->nrepeats++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags other than 0 are invalid; the helper then fails */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags must be 0; with other flags the helper fails */
 	random_call(g, 181);
 	random_set_registers(g);
 }
 
 /*
- * Query a ring's size and the reader's position. (The amount of data and the writer's position depend on the device.)
- * Query 9 does not exist.
+ * Query a ring's size (1) or the reader's position (2), or make the unknown query 9, which fails. Other queries are
+ * omitted, because the amount of data and the writer's position depend on the device.
  */
 void random_query(struct gen *g)
 {
@@ -113,7 +113,7 @@ void random_helper(struct gen *g)
 		random_call(g, uniform[random_pick(g, 6)]);
 		random_set_registers(g);
 		break;
-	case 2: /* queries whose results differ between devices */
+	case 2: /* helpers whose results differ between devices; the results are overwritten */
 		random_call(g, device_specific[random_pick(g, 4)]);
 		random_set_all_registers(g);
 		break;
@@ -122,7 +122,7 @@ void random_helper(struct gen *g)
 	}
 }
 
-/* Read from addresses outside of any allocation, since no application allocates memory here. Such reads write zeros. */
+/* Read from addresses outside any allocation: no application allocates memory here. The helpers then store zeros. */
 static void read_unallocated(struct gen *g)
 {
 	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
@@ -134,7 +134,7 @@ static void read_unallocated(struct gen *g)
 	random_set_registers(g);
 }
 
-/* Read parameters that the kernel does not have. */
+/* Read kernel parameters that do not exist. */
 static void read_missing_parameter(struct gen *g)
 {
 	random_emit(g, 0xbf, 1, 6, 0, 0);
@@ -145,7 +145,7 @@ static void read_missing_parameter(struct gen *g)
 	random_set_registers(g);
 }
 
-/* Query objects that only an application has, such as allocations and parameters; the queries fail. */
+/* Query things that only an application has, such as allocations and parameters. The queries fail. */
 void random_unknown(struct gen *g)
 {
 	switch (random_pick(g, 3)) {
@@ -186,7 +186,7 @@ static void print(struct gen *g)
 	random_set_registers(g);
 }
 
-/* strncmp(bytes, their number, text); bytes on the stack may begin with the text */
+/* strncmp(bytes, number of bytes, text); bytes on the stack may begin with the text */
 static void compare(struct gen *g)
 {
 	random_use(g, 0, 24);

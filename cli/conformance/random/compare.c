@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the maps of a program as readers see them: entries by key, values in their order, records and prints in
- * order, and drops. The position of a record in its ring depends on the device, because a warp's records share a header
- * (maps/kinds/ring.h). A print contains the device address of its arena. All other maps must be equal to the byte, because
- * one thread wrote them with the same code.
+ * Compares the maps of a program as readers see them: entries by key, values, records and prints in order, and drops.
+ * The position of a record in its ring depends on the device, because a warp's records share a header
+ * (maps/kinds/ring.h). A print contains the device address of its arena. All other maps must be equal byte for byte,
+ * because one thread wrote them with the same code.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "random.h"
 
 struct item {
-	uint64_t key;  /* first 8 bytes of an entry's key; for other items, their number in order */
+	uint64_t key;  /* first 8 bytes of an entry's key; for other items, their index in order */
 	uint64_t more; /* the key's bytes after the first 8 */
-	uint32_t copy; /* number of the copy that contains the entry's value */
+	uint32_t copy; /* index of the per-CPU or per-thread copy of the value */
 	uint32_t size;
 	uint8_t bytes[256]; /* the value, padded with 0 */
 };
@@ -128,7 +128,7 @@ static void list(struct listing *l)
 		list_entries(l);
 }
 
-/* Return the word for an item of this map, for messages. */
+/* Return the noun for an item of this map in messages: print, record, key or value. */
 static const char *item_noun(const struct gpubpf_map_view *view)
 {
 	return !view->map                               ? "print" :
@@ -140,7 +140,7 @@ static const char *item_noun(const struct gpubpf_map_view *view)
 struct comparison {
 	struct listing host, device;
 	const char *name; /* name of the compared map */
-	bool all;         /* also compare words that readers do not see */
+	bool all;         /* also compare the parts of maps that readers do not see */
 	char *what;
 	size_t size;
 };
@@ -159,7 +159,7 @@ static void describe_key(const struct comparison *b, const struct item *item, bo
 		 of_host ? "interpreter" : "device");
 }
 
-/* Describe how two items differ. */
+/* Store a description of how two items differ in b->what. */
 static void describe_items(const struct comparison *b, const struct item *x, const struct item *y)
 {
 	const char *of = item_noun(&b->host.view);
@@ -198,12 +198,15 @@ static bool items_differ(const struct comparison *b)
 	if (longer->view.map && longer->view.map->key_size)
 		describe_key(b, &longer->items[n], longer == &b->host);
 	else
-		snprintf(b->what, b->size, "map %s: %u %ss for readers, not %u", b->name, b->device.n,
+		snprintf(b->what, b->size, "map %s: %u %ss on the device, %u on the interpreter", b->name, b->device.n,
 			 item_noun(&b->host.view), b->host.n);
 	return true;
 }
 
-/* Do words differ that readers do not see: free lists, links, marks? For rings, compare only the drops. */
+/*
+ * Returns true if the parts of maps that readers do not see differ, such as free lists and links. Rings are compared
+ * only by their drops.
+ */
 static bool internals_differ(const struct comparison *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;
@@ -211,7 +214,8 @@ static bool internals_differ(const struct comparison *b)
 	uint64_t drops = gpubpf_map_drops(&b->host.view), theirs = gpubpf_map_drops(&b->device.view);
 
 	if (drops != theirs) {
-		snprintf(b->what, b->size, "map %s counts %" PRIu64 " drops, not %" PRIu64, b->name, theirs, drops);
+		snprintf(b->what, b->size, "map %s: drops on the device %" PRIu64 ", on the interpreter %" PRIu64,
+			 b->name, theirs, drops);
 		return true;
 	}
 	if (l->flags & GPUBPF_LAYOUT_RING || !memcmp(x + l->ctl, y + l->ctl, l->size))
@@ -219,17 +223,15 @@ static bool internals_differ(const struct comparison *b)
 	for (uint64_t i = 0; i < l->size; i++)
 		if (x[l->ctl + i] != y[l->ctl + i]) {
 			snprintf(b->what, b->size,
-				 "map %s keeps other words beside the same values, from byte %" PRIu64 " of %" PRIu64 " on",
+				 "map %s has equal values, but its internal data differs from byte %" PRIu64
+				 " of %" PRIu64 " on",
 				 b->name, i, l->size);
 			return true;
 		}
 	return false;
 }
 
-/*
- * Is a map other than a ring equal to the byte? A map that shares its copies with others is compared with the first one
- * of them.
- */
+/* Returns true if a map other than a ring is equal byte for byte. Then its items need not be compared. */
 static bool is_equal(const struct comparison *b)
 {
 	const struct gpubpf_map_layout *l = b->host.view.layout;

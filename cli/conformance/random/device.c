@@ -22,8 +22,8 @@ struct batch {
 };
 
 /*
- * Build one kernel that runs the program whose number it receives as an argument, because each kernel costs compilers
- * much time.
+ * Build one kernel for all programs. Its argument is the number of the program to run. One kernel per program would
+ * take compilers much longer.
  */
 static int load_module(struct batch *b)
 {
@@ -100,10 +100,7 @@ static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
 	return err;
 }
 
-/*
- * Run a program on the interpreter and the device, with the current contents of the maps and the program's launch
- * number.
- */
+/* Run a program on the interpreter and on the device, with the program's launch number, and compare the results. */
 static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 {
 	int err;
@@ -122,8 +119,8 @@ static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 }
 
 /*
- * Run a program with its input and, until a result differs, with further inputs. Running takes little time compared to
- * compiling.
+ * Run a program with its input and, while results agree, with further inputs, because a run is cheap compared to
+ * compilation.
  */
 static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements that use elements of maps. */
+/* Generates statements that look up, update, delete and push elements of maps. */
 #include "state.h"
 
 #define KEY2 (KEY + 4) /* stack offset of the key in an inner map */
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, TAIL_CALL = 12, PUSH = 87, POP = 88, PEEK = 89, EACH = 164 };
 
-/* Maps with keys; the first ones are those that the Linux kernel has too. */
+/* Maps with keys. Programs for the Linux kernel use only the first KERNELS maps. */
 static const struct keyed {
 	uint32_t map;
-	uint32_t mask; /* bits that a key for look-ups may have; some of these keys do not exist */
+	uint32_t mask; /* mask of the keys that look-ups use; some of these keys do not exist */
 	int bytes;     /* size of a value in bytes */
-	bool constant; /* programs must not update whole values */
+	bool constant; /* programs must not replace whole values */
 	bool array;    /* elements cannot be deleted */
 } keyed[] = {
 	{ GEN_ARRAY, GEN_KEYS - 1, GEN_VALUE, .array = true },
@@ -30,7 +30,7 @@ static const struct keyed {
 };
 enum { KERNELS = 7, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
 
-/* Pick a map. The prefix map is used only PREFIXES times in a program; then the hash table replaces it. */
+/* Pick a map at random. A program uses the prefix map only PREFIXES times; after that the hash table replaces it. */
 static const struct keyed *pick_map(struct gen *g)
 {
 	const struct keyed *k = &keyed[random_pick(g, g->kind == GEN_KERNEL ? KERNELS : ALL)];
@@ -76,16 +76,16 @@ void random_each(struct gen *g)
 	g->eaches[g->neaches++] = g->n;
 	random_imm64(g, 2, FUNCTION, 0, 0);
 	random_stack_address(g, 3, 0);
-	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags other than 0 are invalid; the helper then fails */
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* flags must be 0; with other flags the helper fails */
 	random_call(g, EACH);
 	random_set_registers(g);
 }
 
-/* Push, pop or peek; a Bloom filter has no pop. */
+/* Push, pop or peek a value. A Bloom filter does not support pop. */
 void random_queue(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
-	/* which values a Bloom filter wrongly reports depends on its hash function, and the kernel has another one */
+	/* the Linux kernel's Bloom filter has another hash function, so it reports other false positives */
 	uint32_t map = maps[random_pick(g, g->kind == GEN_KERNEL ? 2 : 3)];
 	int32_t call = PUSH + (int32_t)random_pick(g, 3);
 
@@ -99,8 +99,8 @@ void random_queue(struct gen *g)
 }
 
 /*
- * Pass the memory to which r7 points to a helper. The helper may give that memory to another element, so the program
- * does not read it any more.
+ * Call a helper, which may get the address in r7 as an argument. After the call the program does not read the memory at
+ * r7, because the helper may have reused that memory for another element.
  */
 static void pass_to_helper(struct gen *g)
 {
@@ -111,7 +111,7 @@ static void pass_to_helper(struct gen *g)
 }
 
 /*
- * If the look-up succeeded, use its value of `bytes` bytes, to which r7 points meanwhile. Afterwards r7 holds a number
+ * If the look-up succeeded, let r7 point to the value of `bytes` bytes and use the value. Afterwards r7 holds a number
  * again.
  */
 static void use_value(struct gen *g, int bytes)
@@ -132,7 +132,7 @@ static void use_value(struct gen *g, int bytes)
 	random_set_all_registers(g);
 }
 
-/* Look up a key and use its value, to which r7 points meanwhile. */
+/* Look up a key and use its value. */
 void random_lookup(struct gen *g)
 {
 	const struct keyed *k = pick_map(g);
@@ -143,7 +143,7 @@ void random_lookup(struct gen *g)
 	use_value(g, k->bytes);
 }
 
-/* Look up a map in a map of maps, then a key in that map, and use, update or delete the key's value. */
+/* Look up an inner map in a map of maps, then a key in the inner map. Use, update or delete the key's value. */
 void random_nested(struct gen *g)
 {
 	bool hash = random_pick(g, 2);
@@ -169,7 +169,7 @@ void random_nested(struct gen *g)
 	random_set_all_registers(g);
 }
 
-/* Tail-call another part of the program. The call fails if the slot is empty, or after too many tail calls. */
+/* Tail-call another part of the program. The call fails if the slot is empty or the limit of tail calls is reached. */
 void random_tail_call(struct gen *g)
 {
 	if (!g->has_tail_calls)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers, and single instructions of random programs. */
+/* Generates random numbers, and emits single instructions of random programs. */
 #include "state.h"
 
 uint64_t gen_random(struct gen_rng *rng)
@@ -69,7 +69,7 @@ void random_use(struct gen *g, int off, int bytes)
 		g->used |= 1u << i;
 }
 
-/* Set the target of the forward jump at index `jump` to the current position. */
+/* Patch the forward jump at index `jump` so that it jumps to the current position. */
 void random_end_skip(struct gen *g, uint32_t jump)
 {
 	if (jump < GEN_INSNS && g->n <= GEN_INSNS)

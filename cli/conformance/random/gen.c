@@ -37,8 +37,8 @@ static void loop(struct gen *g)
 	if (g->depth == 2 || g->in_callee)
 		return;
 	g->depth++;
-	if (random_pick(g, 4)) { /* in most loops the number of iterations is unknown, so that compilers do not
-				  * unroll them */
+	/* in most loops the number of iterations is unknown, so that compilers cannot unroll them */
+	if (random_pick(g, 4)) {
 		random_emit(g, 0xbf, 5, random_number_reg(g), 0, 0);
 		random_emit(g, 0x57, 5, 0, 0, 1);
 		random_emit(g, OP_STX | 0x18, 10, 5, counter, 0);
@@ -54,7 +54,7 @@ static void loop(struct gen *g)
 	g->depth--;
 }
 
-/* Call the sub-program with two numbers and a pointer into this function's stack. */
+/* Call the sub-program with two numbers (r1, r2) and a pointer into this function's stack (r3). */
 static void call_local(struct gen *g)
 {
 	if (g->ncalls == CALLS)
@@ -74,15 +74,18 @@ static void loop_or_context(struct gen *g)
 
 typedef void statement_fn(struct gen *g);
 
-/* Statements without helper calls. Programs of kind GEN_PLAIN use only these, and sub-programs only the first ones. */
+/*
+ * Statements without helper calls. Programs of kind GEN_PLAIN use only these. Sub-programs use only the first
+ * PLAIN_IN_CALLEE.
+ */
 static statement_fn *const plain_statements[] = {
 	random_alu, random_alu,         random_alu,      random_on_stack, random_on_stack,
 	branch,     random_global_data, loop_or_context, call_local,
 };
 
 /*
- * Statements with helper calls. Sub-programs use only the first ones; programs for the Linux kernel use these and some
- * of the others.
+ * Statements with helper calls. Sub-programs use only the first CALLS_IN_CALLEE, programs for the Linux kernel only the
+ * first CALLS_OF_KERNEL.
  */
 static statement_fn *const call_statements[] = {
 	random_lookup, random_lookup, random_lookup,    random_count,  random_update,  random_update, random_queue,
@@ -118,12 +121,12 @@ static void statements(struct gen *g, int max_statements)
 		g->budget--;
 		statement(g);
 	}
-	random_emit(g, 0x07, random_number_reg(g), 0, 0, 1); /* the number is not 0 */
+	random_emit(g, 0x07, random_number_reg(g), 0, 0, 1); /* add 1 to a register that holds a number */
 }
 
 /*
- * Set r8 and r9 to values that compilers cannot know: the launch's number or an argument of the kernel, and sometimes a
- * word of global data.
+ * Set r8 and r9 to values that compilers cannot know: the launch number or a kernel argument, and sometimes a word of
+ * global data.
  */
 static void emit_unknown_numbers(struct gen *g)
 {
@@ -153,7 +156,7 @@ static void emit_numbers(struct gen *g)
 		random_emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
 }
 
-/* Set r0 to a hash of all numbers. */
+/* Set r0 to a hash of all numbers that the function uses. */
 static void emit_result(struct gen *g)
 {
 	for (int i = 7; i <= 9; i++) {
@@ -169,12 +172,15 @@ static void emit_result(struct gen *g)
 	if (g->in_callback) {
 		random_emit(g, OP_LDX | 0x18, 5, 10, KEPT, 0);
 		random_emit(g, OP_STX | 0x18, 5, 0, g->caller_numbers[0], 0);
-		random_emit(g, 0x57, 0, 0, 0, 1); /* bit 0: whether the loop should end */
+		random_emit(g, 0x57, 0, 0, 0, 1); /* the callback returns only bit 0: 1 ends the loop */
 	}
 	random_emit(g, 0x95, 0, 0, 0, 0);
 }
 
-/* Move the code from index `from` on before the code that begins at `at`. Jumps within each part stay valid. */
+/*
+ * Move the instructions that begin at index `from` forward, so that they begin at index `at`. Jumps inside the moved
+ * part stay valid, and so do jumps inside the part that they pass.
+ */
 static void move_before(struct gen *g, uint32_t at, uint32_t from)
 {
 	struct gpubpf_raw_insn front[GEN_INSNS];
@@ -192,7 +198,8 @@ static void move_before(struct gen *g, uint32_t at, uint32_t from)
 }
 
 /*
- * Save the arguments of an element callback: the key, the value's first word, and the address of the caller's numbers.
+ * Save the arguments of a for_each_map_elem callback: the key, the value's first 8 bytes, and the address of the
+ * caller's numbers.
  */
 static void each_arguments(struct gen *g)
 {
@@ -206,7 +213,7 @@ static void each_arguments(struct gen *g)
 	random_emit(g, 0xb7, 2, 0, 0, random_interesting(g));
 }
 
-/* Save the arguments of a loop callback: the number of the iteration, and the address of the caller's numbers. */
+/* Save the arguments of a bpf_loop callback: the iteration's number and the address of the caller's numbers. */
 static void callback_arguments(struct gen *g)
 {
 	random_emit(g, OP_STX | 0x18, 10, 2, KEPT, 0);
@@ -225,8 +232,8 @@ static void callee_arguments(struct gen *g)
 }
 
 /*
- * Generate a function of about `budget` statements. The code that initialises its numbers is generated last, when the
- * uses are known, and then moved to the front.
+ * Generate a function of about `budget` statements. The code that initialises its numbers depends on which numbers the
+ * statements use, so it is generated last and then moved to the front.
  */
 static void emit_function(struct gen *g, int budget, int max_statements)
 {
@@ -250,7 +257,7 @@ static void emit_function(struct gen *g, int budget, int max_statements)
 	emit_result(g);
 }
 
-/* Generate the function that the n instructions at from[] call. */
+/* Generate a function, and make the n call instructions (or LDDWs of a callback) at the indices from[] refer to it. */
 static void emit_callee(struct gen *g, const uint32_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -263,8 +270,8 @@ static void emit_callee(struct gen *g, const uint32_t *from, uint32_t n)
 static void emit_part(struct gen *g)
 {
 	/*
-	 * number of statements; most parts are short, so that compilers need less time and more programs run. Programs
-	 * for the kernel are long
+	 * Number that selects the length. Most parts are short, so that compilers need less time and more programs run.
+	 * Programs for the Linux kernel are always long.
 	 */
 	uint32_t length = g->kind == GEN_KERNEL ? 31 : random_pick(g, 32);
 

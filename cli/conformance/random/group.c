@@ -33,7 +33,7 @@ bool random_has_tail_calls(const struct random_program *program)
 	return found;
 }
 
-/* Decode and verify. On success the caller must finish the unit. */
+/* Decode and verify a program. After success the caller must finish the unit. */
 static int prove(const struct random_program *p, struct gpubpf_map *maps, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { 0 };
@@ -77,8 +77,8 @@ static bool is_ring(uint32_t map)
 }
 
 /*
- * Make unused maps small, so that clearing and comparing them is cheap. An unused ring becomes an array, because even
- * the smallest ring is large.
+ * Make unused maps small, so that it is quick to clear and compare them. Replace an unused ring by an array, because
+ * even the smallest ring is large.
  */
 static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 {
@@ -92,11 +92,12 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 		if (is_ring(m))
 			g->maps[m] = small;
 		g->maps[m].max_entries = 1;
-		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0; /* 1: keep only the first element, that of key 0 */
+		/* keep at most the first element, which has key 0 */
+		g->maps[m].nelements = g->maps[m].nelements ? 1 : 0;
 	}
 }
 
-/* If a map of maps is named, also mark its elements and their prototype as named. */
+/* If a map of maps is named, mark its inner maps and their prototype as named too. */
 static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 {
 	for (uint32_t m = GEN_OUTER_ARRAY; m <= GEN_OUTER_HASH; m++)
@@ -105,7 +106,8 @@ static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
 }
 
 /*
- * Mark the maps that the program names. map_use would not do: it lacks a map of which a program only queries the size.
+ * Mark the maps that the program refers to. map_use does not suffice: it lacks maps whose size is queried but whose
+ * elements are not used.
  */
 static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 {
@@ -117,7 +119,7 @@ static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
 		      struct gpubpf_diag *diag)
 {
-	/* one replica, because which replica a lane uses depends on the device */
+	/* One replica, because the device decides which replica a lane uses. */
 	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16, .map_use = g->map_use };
 	bool named[GEN_NMAPS] = { false };
 	int err = 0;
@@ -128,7 +130,8 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		err = prove(programs[g->n], g->maps, &g->owners[g->n], diag);
 		if (err < 0)
 			break;
-		g->progs[g->n] = *g->owners[g->n].progs; /* the unit's program contains all parts */
+		/* the only program of this unit; it contains the instructions of all parts */
+		g->progs[g->n] = *g->owners[g->n].progs;
 		g->launch[g->n] = programs[g->n]->launch;
 		if (g->progs[g->n].facts->prints)
 			opts.print_bytes = PRINT_ROOM;
@@ -153,7 +156,10 @@ void random_group_finish(struct random_group *g)
 	gpubpf_layout_finish(&g->layout);
 }
 
-/* Fill maps with random values that depend only on the seed, so that interpreter and device begin alike. */
+/*
+ * Fill the maps with random values that depend only on the seed, so that interpreter and device start with equal
+ * contents.
+ */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
 	static const uint32_t maps[] = { GEN_ARRAY,       GEN_HASH,      GEN_DATA,      GEN_INNER_HASH,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs random programs on the Linux kernel, by BPF_PROG_TEST_RUN. The kernel's instructions and maps are the
- * specification that the interpreter must match. A program gets the type SYSCALL, whose context is arbitrary bytes,
- * here our context. Sleepable programs cannot tail-call, so a program with tail calls gets the type SOCKET_FILTER, and
- * our context is the value of an array. Afterwards the contents of the kernel's maps are copied into an arena and
- * compared like a device's. Programs that the kernel's verifier refuses are skipped.
+ * Runs random programs on the Linux kernel with BPF_PROG_TEST_RUN. The interpreter must match the Linux kernel's
+ * instructions and maps.
+ *
+ * A program without tail calls has the type SYSCALL, whose context is an arbitrary block of bytes: gpubpf's context.
+ * SYSCALL programs are sleepable and cannot tail-call. So a program with tail calls has the type SOCKET_FILTER, and
+ * reads gpubpf's context from an array. Afterwards the contents of the Linux kernel's maps are copied into an arena and
+ * compared like the maps of a device. Programs that the Linux kernel's verifier refuses are skipped.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -19,23 +21,24 @@
 #include "gpubpf/ctx.h"
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: two instructions; the source register selects the kind of constant */
+#define LDDW 0x18 /* takes two instructions; the source register selects the kind of constant (RFC 9669, 5.4) */
 #define MAP_BY_FD 1
 #define VALUE_BY_FD 2
 #define CALL 0x85
 #define LOCAL_CALL 1
 #define EXIT 0x95
 #define STX8 0x7b
-#define CTX_REG 6 /* register that holds the context while a program runs (state.h) */
+#define CTX_REG 6 /* register that holds gpubpf's context (state.h) */
 #define MOV 0xbf
 #define LDX8 0x79
 /*
- * stack slot that programs do not use otherwise (state.h): saves the kernel's context, if our context is a map's value
+ * Stack slot that random programs do not use (state.h). It saves the Linux kernel's context if gpubpf's context is in a
+ * map.
  */
 #define KERNEL_CTX_SLOT (-112)
 #define CPUS_MAX 4096
 
-/* the maps that the kernel also has */
+/* the maps whose types the Linux kernel has too */
 static const uint32_t used[] = { GEN_ARRAY,      GEN_HASH,       GEN_DATA,        GEN_PERCPU,      GEN_COUNTER,
 				 GEN_QUEUE,      GEN_STACK,      GEN_PERCPU_HASH, GEN_LONG_HASH,   GEN_ODD_ARRAY,
 				 GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
@@ -43,13 +46,16 @@ static const uint32_t used[] = { GEN_ARRAY,      GEN_HASH,       GEN_DATA,      
 
 struct run {
 	const struct random_group *g;
-	void *arena;         /* the program's initial maps, then the maps after the run */
-	int fd[GEN_NMAPS];   /* descriptors of the kernel's maps; -1: not created */
-	int ctx;             /* descriptor of the array with our context; -1: the program gets our context
-				  * directly */
-	int prog[GEN_PARTS]; /* descriptors of the parts; -1: not loaded */
+	/*
+	 * the maps' contents: before the run as filled by random_reset(), after the run as copied from the Linux kernel
+	 */
+	void *arena;
+	int fd[GEN_NMAPS]; /* file descriptors of the Linux kernel's maps; -1: not created */
+	/* file descriptor of the array with gpubpf's context; -1: gpubpf's context is the program's context */
+	int ctx;
+	int prog[GEN_PARTS]; /* file descriptors of the loaded parts; -1: not loaded */
 	uint32_t cpu;        /* number of the CPU to which this thread is pinned */
-	uint8_t *values;     /* memory for one value of each CPU */
+	uint8_t *values;     /* buffer for the values of all CPUs */
 };
 
 static int bpf(int cmd, union bpf_attr *attr)
@@ -78,22 +84,22 @@ static bool is_percpu(uint32_t map)
 	return map == GEN_PERCPU || map == GEN_PERCPU_HASH;
 }
 
-/* Return the value of this thread's CPU among r->values. */
+/* Return where r->values holds the value of the CPU to which this thread is pinned. */
 static uint8_t *own_cpu_value(const struct run *r, uint32_t map)
 {
 	return is_percpu(map) ? r->values + (size_t)r->cpu * GEN_VALUE : r->values;
 }
 
 /*
- * Is the map shared by all programs? Maps of maps and their elements are, because the kernel waits for all possible
- * readers when a map of maps is filled.
+ * Returns true for maps that all programs share: maps of maps and their inner maps. They are filled only once, because
+ * the Linux kernel waits for all possible readers whenever a map of maps is filled.
  */
 static bool is_shared(uint32_t map)
 {
 	return map >= GEN_OUTER_ARRAY && map <= GEN_INNER_ARRAY2;
 }
 
-/* Delete the entries that the previous program left. An array needs no deletion, because all its values are set. */
+/* Delete the entries that the previous program left. Arrays need no deletion, because all their values are set anew. */
 static void delete_entries(const struct run *r, uint32_t map)
 {
 	for (uint32_t key = 0; key < GEN_KEYS; key++)
@@ -134,7 +140,7 @@ static int make_array(uint32_t type, uint32_t value_size, uint32_t entries, int 
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* Fill a map of maps or of programs with the descriptors `fds` of its elements. */
+/* Fill a map of maps or a map of programs with the file descriptors fds of its elements. */
 static int fill_elements(const struct run *r, uint32_t map, const int *fds)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
@@ -147,7 +153,7 @@ static int fill_elements(const struct run *r, uint32_t map, const int *fds)
 	return err;
 }
 
-/* Create a map of maps, after its elements. */
+/* Create a map of maps. Its inner maps must exist. */
 static int make_outer(struct run *r, uint32_t map)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
@@ -174,8 +180,8 @@ static int make_maps(struct run *r, bool has_tail_calls)
 }
 
 /*
- * Replace the instruction that stores the program's context in CTX_REG: save the kernel's context, and load the address
- * of ours.
+ * Emit three instructions that replace the program's move of r1 to CTX_REG. They save the Linux kernel's context, and
+ * load the address of gpubpf's context.
  */
 static uint32_t replace_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 {
@@ -186,8 +192,8 @@ static uint32_t replace_ctx(const struct run *r, struct gpubpf_raw_insn *out)
 }
 
 /*
- * Translate a part for the kernel: insert the descriptors of maps. At the end of the part's first function, store r0
- * into the context, since the kernel returns only half of r0.
+ * Translate a part for the Linux kernel. Map indices become file descriptors. The first function stores r0 into the
+ * context before it exits, because BPF_PROG_TEST_RUN returns only 32 bits of r0.
  */
 static uint32_t translate(const struct run *r, const struct random_program *p, uint32_t begin, uint32_t end,
 			  struct gpubpf_raw_insn *out)
@@ -231,13 +237,13 @@ static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool has_tail_c
 
 	attr.insn_cnt = n;
 	attr.insns = (uintptr_t)insns;
-	attr.license = (uintptr_t)"GPL"; /* "GPL" permits all helpers */
+	attr.license = (uintptr_t)"GPL"; /* all helpers are permitted */
 	attr.prog_flags = has_tail_calls ? 0 : BPF_F_SLEEPABLE;
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
 /*
- * Load all parts, and store their descriptors in the map through which they tail-call. False: the kernel refuses a
+ * Load all parts, and store their file descriptors in the map of programs. Returns false if the Linux kernel refuses a
  * part.
  */
 static bool load_parts(struct run *r, const struct random_program *p)
@@ -255,7 +261,7 @@ static bool load_parts(struct run *r, const struct random_program *p)
 	return r->ctx < 0 || fill_elements(r, GEN_PROGS, r->prog) == 0;
 }
 
-/* Run a program with our context as its context, which the kernel copies back. */
+/* Run a SYSCALL program with gpubpf's context, which the Linux kernel copies back afterwards. */
 static int test_run(int prog, struct gpubpf_ctx *ctx)
 {
 	union bpf_attr attr = { 0 };
@@ -266,7 +272,7 @@ static int test_run(int prog, struct gpubpf_ctx *ctx)
 	return bpf(BPF_PROG_TEST_RUN, &attr);
 }
 
-/* Run a program with our context as the value of a map; the kernel's context is a packet. */
+/* Run a SOCKET_FILTER program on an empty packet. gpubpf's context is the value of an array. */
 static int run_filter(const struct run *r, struct gpubpf_ctx *ctx)
 {
 	static const uint8_t packet[64];
@@ -300,7 +306,7 @@ static void copy_entries(const struct run *r, uint32_t map)
 	}
 }
 
-/* Copy the values of a queue or stack to the arena; pops return those of a stack in reverse order. */
+/* Copy the values of a queue or a stack into the arena. A stack returns its values in reverse order. */
 static void copy_values(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
@@ -313,7 +319,7 @@ static void copy_values(const struct run *r, uint32_t map)
 		gpubpf_map_update(&view, NULL, values[map == GEN_STACK ? n - 1 - i : i], BPF_ANY);
 }
 
-/* Clear the arena's maps and copy the values that the program left in the kernel. */
+/* Clear the arena's maps, and copy the values that the program left in the Linux kernel's maps. */
 static void copy_maps(const struct run *r)
 {
 	memset(r->arena, 0, r->g->size);
@@ -341,7 +347,7 @@ static void close_maps(struct run *r, bool all)
 		}
 }
 
-/* Returns 0, -errno, or 1 if the kernel refuses the program. */
+/* Returns 0, -errno, or 1 if the Linux kernel refuses the program. */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
 	bool has_tail_calls = random_has_tail_calls(p);
@@ -384,7 +390,7 @@ static int compare(struct run *r, uint32_t i, const struct random_program *p, vo
 	return 0;
 }
 
-/* Pin this thread to its current CPU, so that it is known which copy of per-CPU values a program uses. */
+/* Pin this thread to its current CPU. Then it is known which per-CPU values a program uses. */
 static int pin_to_cpu(struct run *r)
 {
 	cpu_set_t set;

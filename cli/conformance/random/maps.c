@@ -5,7 +5,7 @@
 
 #include "gen.h"
 
-/* Elements of the maps of maps. One slot of each map is empty. */
+/* Elements of the maps of maps. Each map of maps has one empty slot. */
 static const struct gpubpf_map_element of_array[] = { { 0, GEN_INNER_HASH }, { 1, GEN_INNER_HASH2 }, { 2, GEN_INNER_HASH } };
 static const struct gpubpf_map_element of_hash[] = { { 0, GEN_INNER_ARRAY },
 						     { 2, GEN_INNER_ARRAY2 },
@@ -15,7 +15,7 @@ static const struct gpubpf_map_target targets[GEN_PARTS] = { { 1, true, "prog0" 
 							     { 2, true, "prog1" },
 							     { 3, true, "prog2" } };
 
-/* Sets a map's initial elements, which stay static: gpubpf_unit_raws() copies them. */
+/* Set a map's initial elements. The caller's array must stay allocated, because gpubpf_unit_raws() copies it later. */
 static void set_elements(struct gpubpf_map *map, const struct gpubpf_map_element *elements, uint32_t n)
 {
 	map->elements = (struct gpubpf_map_element *)elements;

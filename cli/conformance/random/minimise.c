@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Minimises a program that differs, by delta debugging (Zeller and Hildebrandt, Simplifying and Isolating
+ * Minimises a program whose results differ, by delta debugging (Zeller and Hildebrandt, Simplifying and Isolating
  * Failure-Inducing Input, 2002). The algorithm removes pieces of the program as long as the rest is proven and still
- * differs. If no piece can be removed, it halves the size of the pieces. Removed instructions first become jumps to the
- * next instruction, so that all others keep their positions. The candidates of a round are compiled as one module.
+ * differs. If no piece can be removed, it halves the size of the pieces. A removed instruction first becomes a no-op, a
+ * jump to the next instruction, so that the indices of the others do not change. The candidates of a round are compiled
+ * as one module.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
 
-#define LDDW 0x18 /* opcode of RFC 9669 5.4, which takes two instructions */
+#define LDDW 0x18 /* load of a 64-bit constant; takes two instructions (RFC 9669, 5.4) */
 #define JA 0x05
 #define JMP_CLASSES(code) (((code) & 7) == 5 || ((code) & 7) == 6)
 #define CALL 0x85
@@ -24,8 +25,8 @@ static bool is_nop(const struct gpubpf_raw_insn *insn)
 }
 
 /*
- * Replace instructions from `begin` on by no-ops. Returns false if that changes nothing. Both halves of an LDDW are
- * replaced together.
+ * Copy a program and replace the instructions begin to end - 1 by no-ops. Both halves of an LDDW are replaced together.
+ * Returns false if all these instructions were no-ops already.
  */
 static bool remove_insns(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
 {
@@ -45,8 +46,8 @@ static bool remove_insns(const struct random_program *from, uint32_t begin, uint
 }
 
 /*
- * Return the index that instruction i refers to as target of a jump or local call, or as a function's address; -1: it
- * refers to none.
+ * Return the index of the instruction that instruction i refers to, or -1. Instructions that refer to another one are
+ * jumps, local calls, and LDDWs of a function's address.
  */
 static long target_of(const struct random_program *p, uint32_t i)
 {
@@ -59,7 +60,7 @@ static long target_of(const struct random_program *p, uint32_t i)
 	return JMP_CLASSES(insn->code) && insn->code != EXIT ? (long)i + 1 + insn->off : -1;
 }
 
-/* Copy the program without the no-ops. */
+/* Copy the program without its no-ops, and adjust the targets of jumps and calls. */
 static void drop_nops(const struct random_program *from, struct random_program *to)
 {
 	uint32_t at[GEN_INSNS + 1] = { 0 };
@@ -86,13 +87,13 @@ static void drop_nops(const struct random_program *from, struct random_program *
 				insn->off = (int16_t)(at[target] - at[i] - 1);
 		}
 		if (from->insns[i].code == LDDW)
-			i++; /* skip the second half: its code 0 is no jump */
+			i++; /* skip the second half of the LDDW */
 	}
 }
 
 struct round {
 	const struct conformance_device *d;
-	struct random_program *candidates; /* [RANDOM_GROUP] programs to run in this round */
+	struct random_program *candidates; /* [RANDOM_GROUP] programs that this round runs */
 	const struct random_program *list[RANDOM_GROUP];
 	struct random_outcome outcomes[RANDOM_GROUP];
 	struct piece {
@@ -101,7 +102,7 @@ struct round {
 	uint32_t n;
 };
 
-/* Create candidates that each lack one piece of `size` instructions, from *begin on; advance *begin. */
+/* Create candidates that each lack one piece of `size` instructions. Begin at *begin, and advance *begin. */
 static void propose_pieces(struct round *r, const struct random_program *p, uint32_t size, uint32_t *begin)
 {
 	for (r->n = 0; *begin < p->n && r->n < RANDOM_GROUP; *begin += size) {
@@ -113,7 +114,10 @@ static void propose_pieces(struct round *r, const struct random_program *p, uint
 	}
 }
 
-/* Create candidates that lack the first k of the pieces together, for k from all of them down to one. */
+/*
+ * Create candidates that lack the first k pieces, where k is the number of all pieces, half of it, and so on down to
+ * one.
+ */
 static void propose_together(struct round *r, const struct random_program *p, const struct piece *pieces, uint32_t npieces)
 {
 	r->n = 0;
@@ -139,7 +143,7 @@ static bool run_candidates(struct round *r)
 	return r->n && random_run_group(r->d, r->list, r->n, r->outcomes, &why) == 0;
 }
 
-/* Remove pieces of `size` instructions where possible; returns true if any was removed. */
+/* Remove pieces of `size` instructions as long as the program still differs. Returns true if a piece was removed. */
 static bool remove_pieces(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
 {
 	uint32_t begin = 0;

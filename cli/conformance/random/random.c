@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs random programs on a device, one per seed. Groups of them run in child processes
+ * Runs random programs on a device, one per seed. Groups of programs run in child processes
  * (cli/conformance/suite/isolate.h), in several parallel jobs. A job claims the seeds of a group when it starts the
- * group. So the seeds that ran are always consecutive from the first on, for any number of jobs.
+ * group. So the seeds that ran are always consecutive, for any number of jobs.
  */
 #include "random.h"
 
@@ -22,19 +22,18 @@
 #include "core/load/load.h"
 #include "cli/conformance/raw/raw.h"
 
-#define GROUPS 16        /* number of groups for which a device is opened once */
-#define SEEDS_PER_FULL_PROGRAM 128    /* of this many seeds, one uses maps and helpers, which are slow to compile */
-#define GROUPS_PER_OPTIMISED 4 /* of this many groups, one is optimised by a CPU's compiler, which takes most of the
-			        * run time */
+#define GROUPS 16        /* number of groups for each opening of a device */
+#define SEEDS_PER_FULL_PROGRAM 128    /* of this many seeds, one uses maps and helpers, which compile slowly */
+#define GROUPS_PER_OPTIMISED 4 /* of this many groups, a CPU's compiler optimises one; this takes most of the time */
 
-/* state that the jobs share, each of which is a process */
+/* state that all jobs share; each job is a process */
 struct jobs {
 	_Atomic uint64_t next; /* the first seed that no job has claimed */
-	uint64_t end;          /* end of the seeds */
+	uint64_t end;          /* end of the range of seeds, exclusive */
 	time_t until;          /* time at which no further seeds are claimed; 0: no limit */
 	_Atomic bool over;     /* a group failed, so all jobs stop */
 	struct job {
-		/* first seed of each item; the item's value is the number of its programs */
+		/* first[i]: first seed of isolate item i. The item's value is its number of programs. */
 		uint64_t first[GROUPS];
 		uint64_t done; /* number of programs that ran */
 		struct suite_result result;
@@ -44,7 +43,8 @@ struct jobs {
 struct runner {
 	struct isolate isolate; /* must be the first member: the code casts between both structs */
 	const struct conformance_opts *opts;
-	const struct random_program *fixed; /* a program that is run instead of random ones; NULL: random programs */
+	/* the program of a case; NULL: run random programs */
+	const struct random_program *fixed;
 	struct jobs *jobs;
 	struct job *job;
 	struct conformance_device opened;
@@ -63,7 +63,10 @@ static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
 	return seed % SEEDS_PER_FULL_PROGRAM ? GEN_PLAIN : GEN_ALL;
 }
 
-/* Is the program compiled without optimisation? Depends only on the seed, like everything in a program. */
+/*
+ * Returns true if the program is compiled without optimisation. The seed alone decides this, so that runs can be
+ * repeated.
+ */
 static bool is_unoptimised(uint64_t seed)
 {
 	return seed / RANDOM_GROUP % GROUPS_PER_OPTIMISED != 1;
@@ -78,7 +81,8 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	char text[96];
 
 	gpubpf_diag_init(&diag);
-	fprintf(f, "# a random program with another result, or none, on a device; r0 is the interpreter's\n");
+	fprintf(f, "# a random program whose result on a device differs or is missing; r0 is the interpreter's "
+		   "result\n");
 	if (gpubpf_insn_decode(p->insns, p->n, insns, &diag) == 0)
 		for (uint32_t i = 0; i < p->n; i++) {
 			gpubpf_insn_format(&insns[i], i, text, sizeof(text));
@@ -94,7 +98,7 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	fputc('\n', f);
 }
 
-/* Report the error of a program, and the file to which the program was written. */
+/* Store the error of a program in the item, and write the program to a file. */
 static void report_error(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed,
 			 const char *wrong)
 {
@@ -126,7 +130,7 @@ static void report_difference(struct runner *r, size_t item, const struct random
 	report_error(r, item, p, o->want, seed, text);
 }
 
-/* Run the program on the interpreter and store its r0. */
+/* Run the program on the interpreter and store its result in *r0. */
 static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf_diag *diag)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
@@ -148,11 +152,11 @@ static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf
 	return err;
 }
 
-/* -- work of the child -- */
+/* -- functions that run in the child process -- */
 
 /*
- * Run those programs of the group, of index `from` to end - 1, that are of this kind. Kinds run separately, because
- * maps that a kind does not use are made small, and each run clears and compares all maps.
+ * Run the programs of this kind that are in the range `from` to end - 1 of a group. The kinds run separately, because
+ * each run clears and compares all maps, and maps that the kind does not use can then be made small.
  */
 static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t from, uint32_t end,
 		    struct random_outcome *outcomes, struct gpubpf_reason *why)
@@ -183,7 +187,10 @@ static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t en
 	return err;
 }
 
-/* A group failed: find one program that fails alone and report it. Returns false if each program succeeds alone. */
+/*
+ * Called after a group failed. Find one program that also fails alone, and report it. Returns false if no program fails
+ * alone.
+ */
 static bool report_failing_program(struct runner *r, size_t item, uint64_t seed, uint32_t n)
 {
 	struct random_outcome outcomes[RANDOM_GROUP];
@@ -207,7 +214,7 @@ static bool report_failing_program(struct runner *r, size_t item, uint64_t seed,
 	if (err >= 0 || interpret(&r->programs[from], &want, &diag) < 0)
 		return false;
 	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "it runs");
-	snprintf(text, sizeof(text), "the program of the seed %" PRIu64 ": %.250s", seed + from,
+	snprintf(text, sizeof(text), "the program of seed %" PRIu64 ": %.250s", seed + from,
 		 why.text[0] ? why.text : strerror(-err));
 	report_error(r, item, &r->programs[from], want, seed + from, text);
 	return true;
@@ -251,7 +258,7 @@ static void run_group(struct runner *r, size_t item)
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
-/* Make all jobs stop if a group failed, also in an earlier process of this job. */
+/* Stop all jobs if a group of this job failed, in this process or an earlier one. */
 static void note_failure(const struct runner *r)
 {
 	for (size_t i = 0; i < r->isolate.n; i++)
@@ -264,7 +271,10 @@ static bool is_over(const struct runner *r)
 	return r->jobs->over || r->jobs->next >= r->jobs->end || (r->jobs->until && time(NULL) >= r->jobs->until);
 }
 
-/* Claim the seeds of a group for this item: up to the next multiple of RANDOM_GROUP. False: no seeds are left. */
+/*
+ * Claim the seeds of a group for this item. The group ends before the next multiple of RANDOM_GROUP. Returns false if
+ * no seeds are left.
+ */
 static bool claim(struct runner *r, size_t item)
 {
 	uint64_t first = r->jobs->next, n = 1;
@@ -302,7 +312,7 @@ static void work(struct isolate *isolate)
 	}
 }
 
-/* -- running groups until one fails, or the limit is reached -- */
+/* -- functions that run groups until one fails or the limit is reached -- */
 
 static void report_bad_group(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
 {
@@ -312,11 +322,11 @@ static void report_bad_group(const struct runner *r, const struct isolate_item *
 	if (bad->expected[0] || !bad->value)
 		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
 	else
-		snprintf(result->got, sizeof(result->got), "the programs of the seeds %" PRIu64 " to %" PRIu64 ": %.300s",
+		snprintf(result->got, sizeof(result->got), "the programs of seeds %" PRIu64 " to %" PRIu64 ": %.300s",
 			 first, first + bad->value - 1, bad->error);
 }
 
-/* Run GROUPS groups on a device that is opened once. Returns true if no program differs. */
+/* Open a device and run up to GROUPS groups on it. Returns true if no program failed. */
 static bool run_groups(struct runner *r, struct suite_result *result)
 {
 	const struct isolate_item *bad = NULL;
@@ -349,7 +359,7 @@ static void run_job(struct runner *r)
 		r->jobs->over = true;
 }
 
-/* Run each job except the first in a separate process. */
+/* Run each job in a process. The first job runs in this process. */
 static void run_jobs(struct runner *r, uint32_t n)
 {
 	pid_t child[SUITE_JOBS];
@@ -358,8 +368,8 @@ static void run_jobs(struct runner *r, uint32_t n)
 		r->job = &r->jobs->job[i];
 		child[i] = i ? fork() : 0;
 		if (child[i] < 0)
-			r->jobs->job[i].result.state = SUITE_PASSED; /* this job has no process, so the other jobs do
-								      * its work */
+			/* fork() failed: the other jobs run the seeds of this job */
+			r->jobs->job[i].result.state = SUITE_PASSED;
 		if (child[i])
 			continue;
 		run_job(r);
@@ -381,7 +391,9 @@ static void report_jobs(const struct runner *r, const struct suite_run *run, str
 			continue;
 		*result = r->jobs->job[i].result;
 		if (!result->got[0])
-			snprintf(result->got, sizeof(result->got), "a job's process ended early");
+			snprintf(result->got, sizeof(result->got),
+				 "the process of a job ended before its work was "
+				 "done");
 		return;
 	}
 	result->state = SUITE_PASSED;
@@ -422,7 +434,7 @@ static int parse_hex(const char *hex, uint8_t *bytes, size_t size)
 	return (int)n;
 }
 
-/* Does the interpreter's r0 equal the result in the case? */
+/* Returns true if the interpreter's r0 equals the result that the case states. Otherwise both are stored in *result. */
 static bool has_written_result(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
 {
 	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
@@ -437,7 +449,7 @@ static bool has_written_result(const struct random_program *p, const struct suit
 	return !err && r0 == want;
 }
 
-/* Parse the list of the parts' first instructions, from the second part on. */
+/* Parse a comma-separated list with the index of each part's first instruction, beginning with the second part. */
 static bool read_parts(const char *text, struct random_program *p)
 {
 	uint32_t before = 0;
@@ -462,12 +474,15 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 
 	snprintf(result->expected, sizeof(result->expected), "a program that the verifier accepts");
 	if (n <= 0 || n % sizeof(p.insns[0])) {
-		snprintf(result->got, sizeof(result->got), "no program of at most %d instructions, in hex", GEN_INSNS);
+		snprintf(result->got, sizeof(result->got),
+			 "the text is not a program of at most %d instructions in "
+			 "hex digits",
+			 GEN_INSNS);
 		return;
 	}
 	p.n = n / sizeof(p.insns[0]);
 	if (!read_parts(c->mem, &p) || !random_is_proven(&p)) {
-		snprintf(result->got, sizeof(result->got), "the verifier refuses this one");
+		snprintf(result->got, sizeof(result->got), "the verifier refuses the program");
 		return;
 	}
 	r->fixed = &p;
@@ -502,9 +517,7 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	} else if (is_host(r) && (err = random_check_linux()) < 0) {
 		result->state = SUITE_SKIPPED;
 		snprintf(result->got, sizeof(result->got),
-			 "the Linux kernel runs no programs to compare with the "
-			 "interpreter: %s",
-			 strerror(-err));
+			 "this Linux kernel cannot run programs to compare with the interpreter: %s", strerror(-err));
 	} else {
 		run_seeds(r, run, result);
 	}

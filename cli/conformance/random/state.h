@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the generator of random programs, and functions that emit statements.
+ * State of the generator of random programs, and functions that emit statements.
  *
- * Registers: r6 holds the context, and r5 is free for addresses. All others hold numbers. Stack: the area [-64, 0) from
- * r10 holds numbers; those in use are written at the beginning and read at the end. Loop counters are at -72 and -80,
- * and keys at [-96, -80). At -104 a callback saves the address of its caller's numbers.
+ * Registers: r6 holds the context, and r5 is free for addresses. All other registers hold numbers. Stack, by offset
+ * from r10: the area [-64, 0) holds numbers. The numbers in use are written at the beginning and read at the end. Loop
+ * counters are at -72 and -80, and keys at [-96, -80). At -104 a callback saves the address of its caller's numbers.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
 
 #include "gen.h"
 
-#define NUMBERS 64 /* bytes of the stack area of numbers */
+#define NUMBERS 64 /* size in bytes of the stack area with numbers */
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
 #define KEPT (-104)
 #define CALLS 32
-#define REPEATS 2 /* maximum calls of helpers with callbacks, since compilers inline these */
-#define PREFIXES 2 /* maximum uses of the prefix map in a program */
-#define RECORDS 3 /* maximum records and prints in a program, each within at most two loops of five iterations */
+#define REPEATS 2 /* maximum number of calls of helpers with callbacks, because compilers inline the callbacks */
+#define PREFIXES 2 /* maximum number of uses of the prefix map in a program */
+#define RECORDS 3 /* maximum number of records and prints in a program, in at most two nested loops each */
 
 /* opcodes for 4 bytes */
 enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81, OP_CALL = 0x85 };
 
-/* values of an LDDW's source register: a map, an address in a map's value, or a function */
+/* values of an LDDW's source register: a map, an address in a map's value, or a function's address */
 enum { MAP_ITSELF = 1, MAP_VALUE = 2, FUNCTION = 4 };
 
 struct gen {
@@ -31,22 +31,23 @@ struct gen {
 	struct gpubpf_raw_insn *out;
 	enum gen_kind kind;
 	uint32_t n;
-	int depth;           /* nesting of loops at the current position */
-	int budget;          /* number of statements that may still be generated */
-	int prefixes;        /* number of further uses of GEN_PREFIXES, whose operations compilers inline */
-	int records;         /* number of further records and prints; the rings have room for all */
+	int depth;  /* number of loops around the current position */
+	int budget; /* number of statements that may still be generated */
+	/* number of uses of GEN_PREFIXES that are still allowed; compilers inline the map's operations */
+	int prefixes;
+	int records;         /* number of records and prints that are still allowed, so that rings never become full */
 	uint32_t first;      /* index of the part's first instruction */
-	bool has_tail_calls; /* the part tail-calls others, up to the limit, and therefore outputs nothing */
+	bool has_tail_calls; /* the part tail-calls other parts, up to the limit, and therefore outputs no records */
 	bool in_callee;
-	int r7_bytes; /* number of bytes that r7 points to; 0: r7 holds a number */
-	uint8_t used; /* bit i: the number at -64 + 8 i is in use */
+	int r7_bytes; /* number of bytes at the address in r7; 0: r7 holds a number */
+	uint8_t used; /* bit i: the number at stack offset -64 + 8 * i is in use */
 	bool has_keys;
-	int caller_numbers[2]; /* offsets of the caller's numbers that a sub-program writes ([0]) and reads ([1]) */
-	uint32_t calls[CALLS], ncalls;       /* indices of local calls, whose target is set when the sub-program is
-				        * generated */
-	uint32_t repeats[REPEATS], nrepeats; /* indices of LDDWs that load the callback of bpf_loop(), */
-	uint32_t eaches[REPEATS], neaches;   /* and of those that load the callback of for_each_map_elem() */
-	bool in_callback;                    /* a callback is being generated, which is a sub-program too */
+	int caller_numbers[2]; /* offsets in the caller's area of numbers: a sub-program writes [0] and reads [1] */
+	/* indices of local calls; their targets are set when the sub-program is generated */
+	uint32_t calls[CALLS], ncalls;
+	uint32_t repeats[REPEATS], nrepeats; /* indices of the LDDWs that load a callback for bpf_loop() */
+	uint32_t eaches[REPEATS], neaches;   /* indices of the LDDWs that load a callback for bpf_for_each_map_elem() */
+	bool in_callback;                    /* the sub-program that is being generated is a callback */
 	bool in_each;
 };
 
@@ -58,34 +59,34 @@ int random_number_reg(struct gen *g);
 void random_imm64(struct gen *g, int dst, int src, int32_t low, int32_t high);
 void random_call(struct gen *g, int32_t helper);
 /*
- * random_set_registers() sets r1 to r5 again after a call clobbered them. random_set_all_registers() also sets r0,
- * which may hold a look-up's result.
+ * Call after a helper call, which clobbers registers. random_set_registers() sets r1 to r5 to numbers. The second
+ * function also sets r0, which may hold the result of a look-up.
  */
 void random_set_registers(struct gen *g);
 void random_set_all_registers(struct gen *g);
-/* Mark `bytes` bytes at off from the area's start, -64, as used. */
+/* Mark the `bytes` bytes at offset `off` of the stack area with numbers as used. */
 void random_use(struct gen *g, int off, int bytes);
-/* Set the target of the forward jump at index `jump` to the current position. */
+/* Patch the forward jump at index `jump` so that it jumps to the current position. */
 void random_end_skip(struct gen *g, uint32_t jump);
 
-/* arguments.c: emits the arguments of helpers; whether the helper reads the memory or writes it */
+/* arguments.c: emits the arguments of helpers. The enum states what the helper does with the memory. */
 enum gen_access { GEN_READ, GEN_WRITTEN };
 /*
- * Sets dst to an address with `bytes` accessible bytes: in the stack, in global data, or in the memory to which r7
- * points; for GEN_READ also in constant data. Afterwards dst holds no number: until it is set again
- * (random_set_registers()), emit no code that picks a register with a number.
+ * Set dst to an address with `bytes` accessible bytes: in the stack, in global data, or in the memory to which r7
+ * points. With GEN_READ, constant data is possible too. Afterwards dst holds no number. Emit no code that picks a
+ * number's register until random_set_registers() has set dst again.
  */
 void random_pick_memory(struct gen *g, int dst, int bytes, enum gen_access how);
-/* Sets register dst to such an address, and register dst + 1 to the number of bytes there. */
+/* Set dst to an address as in random_pick_memory(), and register dst + 1 to the number of accessible bytes. */
 void random_some_bytes(struct gen *g, int dst, enum gen_access how);
-/* Sets dst to the address of the number area of the stack and marks `bytes` bytes from there as used. */
+/* Set dst to the address of the stack area with numbers, and mark the area's first `bytes` bytes as used. */
 void random_stack_address(struct gen *g, int dst, int bytes);
 /*
- * Sets r1 to the map, and r2 to the address of a key whose first word has only bits of `mask`. The key is in the stack,
- * in global data, or in the memory to which r7 points.
+ * Set r1 to the map, and r2 to the address of a key. Only bits of `mask` may be set in the key's first word. The key is
+ * in the stack, in global data, or in the memory to which r7 points.
  */
 void random_key(struct gen *g, uint32_t map, uint32_t mask);
-/* Stores a word of a key, with only bits of `mask`, at KEY + off on the stack. */
+/* Store a random 32-bit word of a key on the stack, at KEY + off. Only bits of `mask` may be set. */
 void random_key_word(struct gen *g, int off, uint32_t mask);
 
 /* words.c */
@@ -93,7 +94,7 @@ void random_alu(struct gen *g);
 void random_on_stack(struct gen *g);
 void random_context(struct gen *g);
 void random_global_data(struct gen *g);
-/* Emits a statement on the `bytes` bytes at offset `off` from the address in register `base`. */
+/* Emit a statement that accesses some of the `bytes` bytes at offset `off` from the address in register `base`. */
 void random_touch(struct gen *g, int base, int off, int bytes);
 
 /* elements.c */

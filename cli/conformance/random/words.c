@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements without calls: arithmetic, and accesses to words of memory. */
+/* Emits statements without calls: arithmetic and memory accesses. */
 #include "state.h"
 
 #include <stddef.h>
 
 #include "gpubpf/ctx.h"
 
-#define ACQUIRE 0x100 /* flag of the immediate of atomics (Linux 6.15): a load-acquire; RELEASE: a store-release */
+#define ACQUIRE 0x100 /* immediates of atomic instructions (Linux 6.15): load-acquire and store-release */
 #define RELEASE 0x110
 
 void random_alu(struct gen *g)
@@ -45,7 +45,7 @@ void random_alu(struct gen *g)
 	random_emit(g, op | cls, dst, 0, off, imm);
 }
 
-static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* 1, 2, 4, 8 bytes, as bits of the opcode */
+static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* size bits of the opcode for 1, 2, 4 and 8 bytes */
 
 static void memory(struct gen *g, int base, int off, int bytes)
 {
@@ -82,7 +82,7 @@ static void atomic(struct gen *g, int base, int off, int bytes)
 	random_emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, random_number_reg(g), off, ops[random_pick(g, 10)]);
 }
 
-/* Emits a load-acquire or a store-release. */
+/* Emit a load-acquire or a store-release. */
 static void ordered(struct gen *g, int base, int off, int bytes)
 {
 	uint32_t log = random_pick(g, 4);
@@ -98,8 +98,8 @@ static void ordered(struct gen *g, int base, int off, int bytes)
 }
 
 /*
- * Sets r5 to base plus a variable offset below the largest power of 2 that is not above the size, and accesses memory
- * there.
+ * Access memory at base plus a variable offset, with the address in r5. The offset is below the largest power of 2 that
+ * is at most `bytes`.
  */
 static void variable(struct gen *g, int base, int off, int bytes)
 {
@@ -118,7 +118,7 @@ static void variable(struct gen *g, int base, int off, int bytes)
 		random_emit(g, OP_STX | size[log], 5, random_number_reg(g), off, 0);
 }
 
-/* Emits *p += x, which is not atomic. */
+/* Emit *p += x as a separate load, addition and store. */
 static void add_to(struct gen *g, int base, int off, int bytes)
 {
 	int wide = random_pick(g, 2) ? 0x18 : 0, at = (int)random_pick(g, (uint32_t)bytes / 8) * 8;
@@ -160,7 +160,7 @@ void random_on_stack(struct gen *g)
 										    ordered };
 	uint32_t which = random_pick(g, 5);
 
-	/* in a sub-program, Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
+	/* Linux 6.18's verifier mistakes a number plus r10 in a sub-program for a pointer into the caller's frame. */
 	if (g->kind == GEN_KERNEL && g->in_callee && all[which] == variable)
 		which = 0;
 	all[which](g, 10, -NUMBERS, NUMBERS);

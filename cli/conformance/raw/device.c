@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs programs of one thread on a device: each group is one module (cli/conformance/suite/isolate.h). */
+/* Runs one-thread programs on a device. Each group of programs is one module (cli/conformance/suite/isolate.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +56,10 @@ const char *conformance_ended(const struct gpubpf_run *run, char *buf, size_t si
 	static const char *const what[] = {
 		[GPUBPF_RUN_ACCESS] = "an access at 0x%llx is out of bounds",
 		[GPUBPF_RUN_MISALIGNED] = "the address 0x%llx is misaligned",
-		[GPUBPF_RUN_HELPER] = "helper %llu does not exist here",
-		[GPUBPF_RUN_DEPTH] = "calls nest too deep",
-		[GPUBPF_RUN_BUDGET] = "the run took too long",
-		[GPUBPF_RUN_END] = "control left the program's end",
+		[GPUBPF_RUN_HELPER] = "helper %llu is not available here",
+		[GPUBPF_RUN_DEPTH] = "function calls are nested too deeply",
+		[GPUBPF_RUN_BUDGET] = "the run exceeded the limit of taken branches",
+		[GPUBPF_RUN_END] = "execution continued past the program's last instruction",
 	};
 	char text[160];
 
@@ -168,8 +168,8 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 }
 
 /*
- * Called in the child: opens the device once and runs groups until none is left; if each group needs a new process,
- * runs one group only.
+ * Called in the child process. Opens the device once and runs groups until none is left. If each group needs a new
+ * process, runs only one group.
  */
 static void work(struct isolate *isolate)
 {
@@ -186,7 +186,7 @@ static void work(struct isolate *isolate)
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (conformance_once(&r->opened))
-			return; /* isolate_run() starts a new child, which continues */
+			return; /* isolate_run() starts a new child for the remaining groups */
 	}
 }
 

@@ -14,9 +14,9 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 	const struct gpubpf_target_info *t = name ? gpubpf_target_find(name) : NULL;
 
 	for (size_t i = 0; !name && (t = gpubpf_target_at(i)); i++)
-		if (t->emits && !t->assembled && gpubpf_caps_accept_image(caps, t->output))
+		if (gpubpf_target_emits_for(t, caps))
 			return t;
-	return t && t->emits ? t : NULL;
+	return t && t->output ? t : NULL;
 }
 
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_reason *why)
@@ -38,8 +38,9 @@ int conformance_open(const struct conformance_opts *opts, struct conformance_dev
 	d->target = conformance_target(opts->target, caps);
 	if (d->target)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "device %s: no target %s can generate code for it", caps->name,
-		 opts->target ? opts->target : "that it accepts");
+	snprintf(why->text, sizeof(why->text),
+		 "device %s: gpubpf cannot generate code for this device; selected target: %s", caps->name,
+		 opts->target ? opts->target : "none");
 	return -ENODEV;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests programs of one thread end to end. A session attaches several programs to the entry of the application's
- * kernel. Each program has a separate map with its memory and its result. If a set of programs fails, each half is
- * tried again. So if a compiler or a runtime fails for one program, only that program fails.
+ * Tests one-thread programs end to end. A session attaches several programs to the entry of the application's kernel.
+ * Each program has its own map with its memory and its result. If a set of programs fails, each half is tried again. So
+ * if a compiler or a runtime fails for one program, only that program fails.
  */
 #include "cli/conformance/grid/probe.h"
 
@@ -24,7 +24,7 @@ struct case_set {
 	uint32_t n;
 };
 
-/* Add the cases to the session. On success the session owns `loaded`. */
+/* Add the cases to the session as one unit. Returns 0, or -errno with a diagnostic. */
 static int load_cases(struct gpubpf_session *s, const struct case_set *p, struct gpubpf_diag *diag)
 {
 	struct gpubpf_loaded *loaded = calloc(1, sizeof(*loaded));
@@ -43,7 +43,7 @@ static int load_cases(struct gpubpf_session *s, const struct case_set *p, struct
 
 static void read_result(const struct gpubpf_session *s, uint32_t i, struct conformance_case *c)
 {
-	const struct gpubpf_map *map = &s->loaded->unit.maps[i];
+	const struct gpubpf_map *map = &gpubpf_session_unit(s)->maps[i];
 	struct gpubpf_run *run = malloc(map->value_size);
 	uint32_t key = 0;
 	char text[200];
@@ -62,7 +62,7 @@ static void read_result(const struct gpubpf_session *s, uint32_t i, struct confo
 	free(run);
 }
 
-/* Run the set's programs together. Returns false and the reason on failure. */
+/* Run the programs of a set in one session. Returns false on failure, with the reason in `why`. */
 static bool run_together(const struct case_set *p, char *why, size_t size)
 {
 	const struct suite_run *run = p->app->run;
@@ -80,7 +80,7 @@ static bool run_together(const struct case_set *p, char *why, size_t size)
 
 	gpubpf_diag_init(&diag);
 	if (s) {
-		s->raw = run->verify ? GPUBPF_RAW_PROVEN : GPUBPF_RAW_CHECKED;
+		gpubpf_session_set_raw(s, run->verify ? GPUBPF_RAW_PROVEN : GPUBPF_RAW_CHECKED);
 		err = load_cases(s, p, &diag);
 		failed = !err ? application_run(s, p->app, why, size) : diag.code ? diag.what : strerror(-err);
 	}
@@ -110,7 +110,7 @@ static void run_set(const struct case_set *p)
 	run_set(&half);
 }
 
-/* Fill the set with the next cases from *at on, and advance *at. */
+/* Fill the set with the next cases, beginning with cases[*at]. Advance *at. */
 static void next_set(struct case_set *p, struct conformance_case *cases, size_t n, size_t *at)
 {
 	uint32_t insns = 0;

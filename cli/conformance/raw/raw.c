@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads programs of one thread from hex text. */
+/* Reads one-thread programs from hex digits. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int digit(char ch)
 	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-/* Parse pairs of hex digits; the caller frees the bytes. NULL: the text is invalid. */
+/* Parse pairs of hex digits. The caller frees the result; NULL: the text is invalid. */
 static uint8_t *parse_hex(const char *text, size_t *size)
 {
 	uint8_t *bytes = calloc(1, strlen(text) / 2 + 16);

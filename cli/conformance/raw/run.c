@@ -17,7 +17,7 @@ static void verify(struct conformance_case *c)
 
 	gpubpf_diag_init(&diag);
 	if (gpubpf_verify(&c->unit, c->unit.progs, &opts, &diag) < 0) {
-		conformance_fail(c, "not proven safe: instruction %u: %s", diag.pc, diag.what);
+		conformance_fail(c, "the verifier refuses it: instruction %u: %s", diag.pc, diag.what);
 		c->rule = gpubpf_error_name(diag.code);
 	}
 }

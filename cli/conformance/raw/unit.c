@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combines programs of one thread to one unit, each with a separate map for its memory and result. */
+/* Combines one-thread programs into one unit. Each program gets a separate map for its memory and its result. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static uint32_t ninsns(const struct conformance_case *c)
 	return c->unit.progs->ninsns;
 }
 
-/* Create the map of a case: one value, which is a struct gpubpf_run followed by the case's memory. */
+/* Create the map of a case. Its only value is a struct gpubpf_run followed by the case's memory. */
 static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_map *map)
 {
 	struct gpubpf_run *run;
@@ -37,7 +37,7 @@ static int make_map(const struct conformance_case *c, uint32_t i, struct gpubpf_
 	return 0;
 }
 
-/* Return the programs' instructions one after the other; NULL: out of memory. */
+/* Return the instructions of all programs in one array, or NULL if memory is exhausted. */
 static struct gpubpf_raw_insn *join(struct conformance_case *const *cases, uint32_t n, uint32_t *begin, uint32_t *total)
 {
 	struct gpubpf_raw_insn *insns;

@@ -13,7 +13,7 @@
 #include "core/target.h"
 #include "core/worker/installed.h"
 
-#define MAX_RUN_MS 300000           /* milliseconds after which the application counts as hanging */
+#define MAX_RUN_MS 300000           /* time in milliseconds after which the application is killed */
 #define POLL_MS 20
 
 extern char **environ;
@@ -29,8 +29,8 @@ static const struct application_form forms[] = {
 };
 
 /*
- * Find the file with the application's kernels in a form. Returns false if the device or the run's route does not
- * accept the form, or if the suite has no file for the device's architecture.
+ * Store the path of the application's kernels in this form of code. Returns false if the device or the run's route does
+ * not accept the form, or if the suite has no file for the device's architecture.
  */
 static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps,
 		      const struct application_form *form, char path[APPLICATION_PATH])
@@ -59,7 +59,7 @@ const struct application_form *application_next(const struct suite_run *run, con
 
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size)
 {
-	snprintf(buf, size, "the suite has no kernels in a form that this device accepts%s%s%s%.40s",
+	snprintf(buf, size, "the suite has no kernels in a form of code that this device accepts%s%s%s%.40s",
 		 run->route ? " by the route " : "", run->route ? run->route->name : "", caps->arch[0] ? ": " : "",
 		 caps->arch);
 }
@@ -99,7 +99,7 @@ static int spawn(struct gpubpf_session *s, const struct application *app, pid_t 
 	return -err;
 }
 
-/* Serve the session until the application has ended. Returns its waitpid(2) status, or -errno. */
+/* Poll the session until the application has ended. Returns the application's status from waitpid(2), or -errno. */
 static int serve_session(struct gpubpf_session *s, pid_t pid)
 {
 	int status, left_ms = MAX_RUN_MS;
@@ -117,7 +117,7 @@ static int serve_session(struct gpubpf_session *s, pid_t pid)
 	return status;
 }
 
-/* Return why the kernel was not probed; NULL: it was probed. */
+/* Return why the kernel was not probed, or NULL if it was probed. */
 static const char *unprobed_reason(struct gpubpf_session *s, const char *kernel, char *buf, size_t size)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
@@ -127,10 +127,10 @@ static const char *unprobed_reason(struct gpubpf_session *s, const char *kernel,
 	while ((err = gpubpf_session__kernel(s, i, &stats)) == 0 && strcmp(stats.name, kernel))
 		i++;
 	if (err < 0)
-		return "its kernel was not launched";
+		return "the application did not launch the kernel";
 	if (stats.outcome == GPUBPF_OUTCOME_PROBED)
 		return NULL;
-	snprintf(buf, size, "its kernel was not probed: %s", stats.reason[0] ? stats.reason : "no program names it");
+	snprintf(buf, size, "the kernel was not probed: %s", stats.reason[0] ? stats.reason : "no program names it");
 	return buf;
 }
 

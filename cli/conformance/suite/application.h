@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application that the suite probes: gpubpf-workload, an ordinary program, with its kernels in each vendor's form.
+ * The application whose kernels the suite probes, gpubpf-workload. Its kernels exist in the forms of code of all
+ * vendors.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_APPLICATION_H
 #define GPUBPF_CLI_CONFORMANCE_APPLICATION_H
@@ -10,34 +11,37 @@
 
 struct gpubpf_session;
 
-#define APPLICATION_KERNEL "plain" /* the kernel for cases that name none */
-#define APPLICATION_WAIT_MS 240000 /* milliseconds that a launch waits for its twin; long enough on a busy machine */
+#define APPLICATION_KERNEL "plain" /* the kernel for cases that do not name a kernel */
+#define APPLICATION_WAIT_MS 240000 /* milliseconds that a launch waits for its twin; enough for a busy machine */
 
-/* A form of the application's kernels: the file workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING. */
+/*
+ * A form of code of the application's kernels. The file is workload.ENDING, or workload.ARCHITECTURE.ENDING for machine
+ * code.
+ */
 struct application_form {
 	enum gpubpf_image_kind kind;
 	const char *ending;
 	bool machine;
-	bool names;     /* it contains the names of parameters, except if clang compiled it */
-	bool masks;     /* its branches provide the masks of active and taken lanes */
-	bool lines;     /* it has source lines */
-	bool constants; /* its kernels have __constant__ variables */
+	bool names;     /* the code contains names of parameters (none if clang compiled it) */
+	bool masks;     /* branches provide the lane masks of active and taken lanes */
+	bool lines;     /* the code has source lines */
+	bool constants; /* the kernels have __constant__ variables */
 };
 
 #define APPLICATION_PATH (sizeof(((struct suite *)0)->folder) + 64)
 
 /*
- * Iterate over the forms that the device and the run's route accept: returns the form after `last` (NULL: the first)
- * and its file in `path`. `taken` skips machine code: a device that accepts other forms too is tested with machine code
- * only by --route. NULL: there is no further form.
+ * Iterate over the forms of code that the device and the run's route accept. Returns the form after `last` (NULL: the
+ * first form), with its file in `path`, or NULL if no form is left. If `taken` is set, another form was already tested,
+ * and machine code is skipped. So a device that also accepts other forms is tested with machine code only if --route
+ * selects it.
  */
 const struct application_form *application_next(const struct suite_run *run, const struct gpubpf_device_caps *caps,
 						bool taken, const struct application_form *last,
 						char path[APPLICATION_PATH]);
-/* Write the reason why the device accepts no form to buf. */
+/* Write to buf why the suite has no form of code that the device accepts. */
 void application_none(const struct suite_run *run, const struct gpubpf_device_caps *caps, char *buf, size_t size);
 
-/* one run of the application */
 struct application {
 	const struct suite_run *run;
 	const struct suite_device *device;
@@ -45,12 +49,12 @@ struct application {
 	enum gpubpf_image_kind kind;
 	const char *kernel;
 	struct grid_launch launch;
-	uint32_t sub_group; /* the sub-group size that its kernel requires; 0: none */
+	uint32_t sub_group; /* sub-group size that the kernel requires; 0: none */
 };
 
 /*
- * Run the application in a loaded session: start the session, serve it until the application has ended, and stop it.
- * Returns NULL, or why the run failed or the kernel was not probed; buf may hold the text.
+ * Run the application in a loaded session: start the session, poll it until the application has ended, and stop it.
+ * Returns NULL, or the reason why the run failed or the kernel was not probed. The reason may be in buf.
  */
 const char *application_run(struct gpubpf_session *s, const struct application *app, char *buf, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions by which the readers of cases add to a suite. */
+/* Functions with which the readers of case files add objects and cases to a suite. */
 #ifndef GPUBPF_CLI_CONFORMANCE_CASE_H
 #define GPUBPF_CLI_CONFORMANCE_CASE_H
 
@@ -7,7 +7,10 @@
 
 /* Read a file and append it to the suite's objects. */
 int suite_add_object(struct suite *s, const char *path, const char *name);
-/* Add a case to the last object; *c becomes NULL if the glob excludes the case. Returns 0 or -ENOMEM. */
+/*
+ * Add a case that belongs to the last object. If the glob does not match the case, *c becomes NULL. Returns 0 or
+ * -ENOMEM.
+ */
 int suite_add_case(struct suite *s, const char *group, const char *name, const char *glob, struct suite_case **c);
 
 /* Sort the cases by group, then by name. */

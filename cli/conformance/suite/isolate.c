@@ -13,7 +13,7 @@
 #define GROUP_SECONDS 300
 
 struct isolate_shared {
-	uint32_t begin, end; /* the group of items that the child works on: begin to end - 1 */
+	uint32_t begin, end; /* the group that the child works on: items begin to end - 1 */
 	uint64_t progress;
 	struct isolate_item items[];
 };
@@ -39,7 +39,7 @@ void isolate_finish(struct isolate *a)
 	munmap(a->shared, shared_size(a));
 }
 
-/* Find the next group: consecutive items that are not done, from the first such item on. */
+/* Find the next group. It consists of consecutive items that are not done, beginning with the first such item. */
 bool isolate_next(struct isolate *a, uint32_t *begin, uint32_t *end)
 {
 	struct isolate_item *items = a->items;
@@ -74,8 +74,8 @@ void isolate_split(struct isolate *a, const char *error)
 	struct isolate_shared *s = a->shared;
 	uint32_t size = s->end - s->begin;
 
-	for (size_t i = 0; !size && i < a->n; i++) /* the child took no group, so it could not begin, and further
-						    * children would fail too */
+	/* the child failed before it took a group, so further children would fail too */
+	for (size_t i = 0; !size && i < a->n; i++)
 		if (a->items[i].group)
 			isolate_done(a, i, error);
 	if (size == 1)
@@ -103,7 +103,10 @@ static size_t count_done(const struct isolate *a)
 	return done;
 }
 
-/* Wait for the child's end; kill it if it makes no progress for too long. Returns 0 if it succeeded. */
+/*
+ * Wait until the child ends. Kill the child if it makes no progress for GROUP_SECONDS. Returns 0 if the child
+ * succeeded.
+ */
 static int wait_for_child(struct isolate *a, pid_t child)
 {
 	uint64_t seen = a->shared->progress;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the suite from objects, one per group. The sections case_N and expect_N hold a program and its expected result.
+ * Reads the cases of the suite from its objects; each object is a group. Section case_N contains a program, and section
+ * expect_N its expected result.
  */
 #include "suite.h"
 
@@ -19,8 +20,8 @@
 #include "case.h"
 #include "core/wire/files/open_file.h"
 
-/* folders of the suite relative to the tool's folder: in a build tree, and installed */
-static const char *const folders[] = { "tests/conformance", "../share/gpubpf/conformance", NULL };
+/* folders of the suite relative to the tool's folder, first in a build tree, then installed */
+static const char *const folders[] = { "tests/cli/conformance", "../share/gpubpf/conformance", NULL };
 
 static int find_folder(char *path, size_t size)
 {
@@ -114,7 +115,7 @@ static char *to_hex(const uint8_t *bytes, size_t size)
 	return text;
 }
 
-/* Return the text after `word` at the beginning of the line; NULL: the line begins with another word. */
+/* If the line begins with `word`, return the text after it; otherwise NULL. */
 static const char *value_of(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -140,7 +141,7 @@ struct sections {
 	Elf_Data *program, *expect;
 };
 
-/* Add a case from its two sections; -EBADMSG if they are invalid. */
+/* Add a case from its two sections. Returns 0, -ENOMEM, or -EBADMSG if the sections are invalid. */
 static int add_sections(struct suite *s, const char *group, const struct sections *both, const char *glob)
 {
 	struct suite_case *c = NULL;
@@ -164,7 +165,7 @@ static int add_sections(struct suite *s, const char *group, const struct section
 
 #define MAX_CASES 4096
 
-/* sections of an object: those of its cases, or the expectations for the whole object */
+/* the sections of an object: two per case in all[], or `expect` if the whole object is one case */
 struct suite_sections {
 	struct sections all[MAX_CASES];
 	Elf_Data *expect;
@@ -186,7 +187,7 @@ static void parse_section(Elf *elf, size_t names, Elf_Scn *section, struct suite
 		f->expect = elf_getdata(section, NULL);
 }
 
-/* Add the last object, GROUP.NAME.bpf.o, as one case. */
+/* Add the last object of the suite, whose name is GROUP.NAME.bpf.o, as one case. */
 static int add_object_case(struct suite *s, const char *group, const Elf_Data *expect, const char *glob)
 {
 	const char *at = s->objects[s->nobjects - 1].name + strlen(group) + 1;
@@ -201,7 +202,7 @@ static int add_object_case(struct suite *s, const char *group, const Elf_Data *e
 	return err;
 }
 
-/* Add the cases of the last object. */
+/* Add all cases of the suite's last object. */
 static int read_cases(struct suite *s, const char *group, const char *glob)
 {
 	struct suite_object *o = &s->objects[s->nobjects - 1];
@@ -262,7 +263,10 @@ int suite_find(struct suite *s, char *why, size_t size)
 	int err = find_folder(s->folder, sizeof(s->folder));
 
 	if (err < 0)
-		snprintf(why, size, "%s: %s; install it with the package of the tool", s->folder, strerror(-err));
+		snprintf(why, size,
+			 "%s: %s; the conformance suite is part of gpubpf's package, so install the package "
+			 "again",
+			 s->folder, strerror(-err));
 	return err;
 }
 
@@ -278,7 +282,7 @@ int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 	for (int i = 0; i < n; i++) {
 		if (!err && (err = read_object(s, folder, names[i]->d_name, glob)) < 0)
 			snprintf(why, size, "%s/%s: %s; install the package again", folder, names[i]->d_name,
-				 err == -EBADMSG ? "not an object of the suite" : strerror(-err));
+				 err == -EBADMSG ? "not an object of the conformance suite" : strerror(-err));
 		free(names[i]);
 	}
 	if (n >= 0)

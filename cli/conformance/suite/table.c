@@ -49,8 +49,8 @@ int suite_read_table(struct suite *s, const char *path, const char *glob, char *
 	}
 	if (err < 0)
 		snprintf(why, size,
-			 "%s:%u: a line must be name, version, group, instructions, flags, r0, -, program, "
-			 "memory, with tabs between",
+			 "%s:%u: a line must have these fields, separated by tabs: name, version, group, instructions, "
+			 "flags, r0, -, program, memory",
 			 path, number);
 	free(text);
 	suite_sort(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes JUnit's XML for continuous integration: one test suite per device. */
+/* Writes the results as JUnit XML for continuous integration, with one test suite per device. */
 #include "cli/conformance/suite/suite.h"
 
 static void put(const char *text, FILE *out)

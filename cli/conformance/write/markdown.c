@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a matrix for documents, groups by devices, followed by failures and skipped cases with their reasons. */
+/*
+ * Writes the results as Markdown: a table with a row per group and a column per device, then failures and skipped cases
+ * with their reasons.
+ */
 #include <string.h>
 #include <time.h>
 
@@ -17,7 +20,7 @@ static void put_heading(const struct suite_run *run, FILE *out)
 	fputc('\n', out);
 }
 
-/* Write the row of a group; NULL: the sums over all groups. */
+/* Write the table's row for a group. NULL: the row with the sums over all groups. */
 static void put_row(const struct suite_run *run, const char *group, FILE *out)
 {
 	fprintf(out, "| %s |", group ? group : "all");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes results for a terminal: the matrix, then failures with reasons, then the tested objects. */
+/* Writes the results for a terminal: the table, then failed cases with reasons, then the tested objects. */
 #include <string.h>
 
 #include "core/session/report/table.h"
 #include "cli/conformance/suite/suite.h"
 
-#define MAX_NAMED 4 /* maximum number of cases that are listed for one reason; JSON lists all */
+#define MAX_NAMED 4 /* maximum number of cases that are named for one reason; JSON lists all */
 
 static void put_matrix(const struct suite_run *run, FILE *out)
 {
@@ -41,7 +41,7 @@ void suite_put_failures(const struct suite_run *run, const struct suite_device *
 	}
 }
 
-/* Print the number of random programs, and their seeds. */
+/* Print how many random programs ran, and with which seeds. */
 static void put_random(const struct suite_run *run, const struct suite_device *d, FILE *out)
 {
 	for (uint32_t i = 0; i < run->suite.ncases; i++)
@@ -54,7 +54,7 @@ static bool has_skip_reason(const struct suite_device *d, uint32_t i, const char
 	return d->results[i].state == SUITE_SKIPPED && !strcmp(d->results[i].got, why);
 }
 
-/* Print the number of cases with the same reason as `first`, and the names of the first ones. */
+/* Print how many cases have the same reason as case `first`, and the names of up to MAX_NAMED of them. */
 static void put_reason(const struct suite_run *run, const struct suite_device *d, uint32_t first, FILE *out)
 {
 	const char *why = d->results[first].got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules the blocks and actions on the host: records in order of arrival, and intervals when they are due. */
+/* Schedules the host's work: executes records in order of arrival, and intervals when they are due. */
 #include "host.h"
 
 #include <stdlib.h>
@@ -17,10 +17,10 @@ static void run_all(struct lang_host *h, enum lang_when when)
 
 void lang_host_begin(struct lang_host *h)
 {
-	h->start_ns = gpubpf_now_ns();
+	h->start_ns = h->l->start_ns;
 	for (struct lang_block *b = h->l->blocks; b; b = b->next)
 		for (struct lang_probe *p = b->probes; p; p = p->next)
-			p->due_ns = h->start_ns + p->every_ns;
+			p->due_ns = gpubpf_now_ns() + p->every_ns;
 	run_all(h, LANG_BEGIN);
 }
 
@@ -48,8 +48,8 @@ bool lang_host_record(struct lang_host *h, const struct gpubpf_event *event)
 }
 
 /*
- * Execute the action of a record. A kernel wrote the record, and the program can change its memory, so no field is
- * trusted.
+ * Execute the action of a record. No field of the record is trusted: a GPU kernel wrote it, and the application can
+ * change the memory.
  */
 static void run_action(struct lang_host *h, const uint8_t *data, uint32_t size)
 {
@@ -77,7 +77,7 @@ static void run_records(struct lang_host *h)
 	h->queued = 0;
 }
 
-/* Execute the intervals that are due, once each, however many periods have passed. */
+/* Execute each interval that is due once, even if several periods have passed. */
 static void run_intervals(struct lang_host *h)
 {
 	uint64_t now = gpubpf_now_ns();
@@ -98,9 +98,10 @@ static void run_intervals(struct lang_host *h)
 
 void lang_host_run(struct lang_host *h)
 {
+	lang_note_processes(h);
 	run_records(h);
 	run_intervals(h);
-	run_records(h); /* execute records that arrived while maps were copied */
+	run_records(h); /* execute the records that arrived while run_intervals() copied maps from devices */
 }
 
 uint64_t lang_host_due(const struct lang_host *h)
@@ -123,6 +124,8 @@ void lang_host_end(struct lang_host *h)
 
 void lang_host_print_maps(struct lang_host *h, FILE *out)
 {
+	if (h->l->settings.keeps_maps)
+		return;
 	lang_rows_invalidate(h);
 	for (const struct lang_map *m = h->l->maps; m; m = m->next)
 		lang_show_map(h, m, 0, 1, out);
@@ -133,6 +136,7 @@ void lang_host_finish(struct lang_host *h)
 	for (uint32_t i = 0; i < LANG_MAPS; i++)
 		lang_rows_finish(&h->cleared[i]);
 	lang_rows_invalidate(h);
+	free(h->process);
 	free(h->queue);
 	h->queue = NULL;
 }

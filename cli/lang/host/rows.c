@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads maps as rows: combines the values of a key from several devices, and subtracts what clear() removed. To clear a
- * sum, the host remembers its value, because kernels may add concurrently and devices may have separate memory.
+ * Reads maps as rows. Combines the values that several devices have for a key, and subtracts what clear() removed. A
+ * clear() does not change a sum in the map, because kernels may add concurrently and devices may have separate memory.
+ * Instead the host remembers the sum at the time of clear().
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/session/maps/entries.h"
+#include "gpubpf/gpubpf.h"
 #include "host.h"
 #include "maps/maps.h"
 
@@ -28,7 +30,7 @@ static bool is_extreme(const struct lang_map *map)
 	return map->holds && (map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX);
 }
 
-/* Is each word of the value a sum? */
+/* Returns true if each 8-byte word of the value is a sum. */
 static bool is_sum(const struct lang_map *map)
 {
 	return map->holds && !is_extreme(map);
@@ -67,7 +69,10 @@ static int add(void *arg, const struct gpubpf_entry *entry)
 	size_t size = row_size(rows->map);
 	struct lang_row *row;
 
-	/* whether the element was ever set is unknown: show a number 0, but no empty aggregation */
+	/*
+	 * An array does not record whether its element was ever set. Print a number even if it is 0, but not an empty
+	 * aggregation.
+	 */
 	if (lang_map_is_array(rows->map) && rows->map->value_size > 8 && gpubpf_entry_is_zero(entry))
 		return 0;
 	if (rows->n == rows->room && !grow(rows)) {
@@ -110,8 +115,8 @@ static void combine_values(const struct lang_map *map, uint8_t *to, const uint8_
 }
 
 /*
- * Combine the rows of one key from several arenas. Numbers that programs assigned stay separate, because none of them
- * is known to be the last.
+ * Combine the rows of each key from several arenas. Assigned numbers stay in separate rows, because it is not known
+ * which arena's assignment was the last.
  */
 static void merge(struct lang_rows *rows)
 {
@@ -157,7 +162,7 @@ static bool is_zero(const struct lang_map *map, const uint8_t *value)
 	return true;
 }
 
-/* Subtract the cleared values; rows that become 0 disappear. */
+/* Subtract the cleared values, and remove rows whose values become 0. */
 static void subtract(const struct lang_host *h, struct lang_rows *rows)
 {
 	const struct lang_rows *before = &h->cleared[rows->map->index];
@@ -176,10 +181,10 @@ static void subtract(const struct lang_host *h, struct lang_rows *rows)
 
 static uint32_t unit_index(const struct lang_host *h, const struct lang_map *map)
 {
-	const struct gpubpf_unit *unit = &h->s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(h->s);
 
 	for (uint32_t i = 0; i < unit->nmaps; i++)
-		if (!strcmp(unit->maps[i].name, map->name) && unit->maps[i].value_size == map->value_size)
+		if (!strcmp(unit->maps[i].name, map->object_name) && unit->maps[i].value_size == map->value_size)
 			return i;
 	return UINT32_MAX;
 }
@@ -216,7 +221,10 @@ static int copy(const struct lang_rows *from, struct lang_rows *to)
 	return 0;
 }
 
-/* Read the map, once per block or round of records, so that clear() removes exactly the values that were printed. */
+/*
+ * Read the map once per block or round of records. So clear() removes exactly the values that print() has printed
+ * before.
+ */
 static int read_raw(struct lang_host *h, const struct lang_map *map, struct lang_rows *rows)
 {
 	struct lang_rows *seen = &h->seen[map->index];
@@ -227,6 +235,11 @@ static int read_raw(struct lang_host *h, const struct lang_map *map, struct lang
 		return -1;
 	}
 	return copy(seen, rows);
+}
+
+void lang_rows_forget(struct lang_host *h, const struct lang_map *map)
+{
+	lang_rows_finish(&h->seen[map->index]);
 }
 
 void lang_rows_invalidate(struct lang_host *h)
@@ -251,6 +264,62 @@ void lang_rows_finish(struct lang_rows *rows)
 	*rows = (struct lang_rows){ 0 };
 }
 
+const struct gpubpf_map *lang_map_target(const struct lang_host *h, const struct lang_map *map)
+{
+	uint32_t index = unit_index(h, map);
+
+	return index == UINT32_MAX ? NULL : &gpubpf_session_unit(h->s)->maps[index];
+}
+
+uint64_t lang_rows_count(struct lang_host *h, const struct lang_map *map)
+{
+	struct lang_rows rows;
+	uint64_t n = lang_rows_read(h, map, &rows) < 0 ? 0 : rows.n;
+
+	lang_rows_finish(&rows);
+	return n;
+}
+
+/* Copy a row to h->row, because the caller frees `rows`. */
+static bool keep_row(struct lang_host *h, const struct lang_rows *rows, const uint8_t *key)
+{
+	const struct lang_row *found = lang_rows_find(rows, key);
+
+	if (found)
+		memcpy(h->value, found->value, rows->map->value_size);
+	return found;
+}
+
+/* Read one element from the map itself, if only one arena has it and no value of it was cleared. */
+static bool read_element(struct lang_host *h, const struct lang_map *map, const uint8_t *key)
+{
+	const struct gpubpf_map *target = lang_map_target(h, map);
+
+	return target && !gpubpf_map__lookup_elem(target, key, map->key_size, h->value, map->value_size, 0);
+}
+
+bool lang_row_read(struct lang_host *h, const struct lang_map *map, const uint8_t *key, struct lang_row *row)
+{
+	bool is_plain = !h->seen[map->index].map && !h->cleared[map->index].n && gpubpf_arenas_count(h->s) == 1;
+	struct lang_rows rows;
+	bool found;
+
+	*row = (struct lang_row){ .value = (uint8_t *)h->value };
+	if (is_plain)
+		return read_element(h, map, key);
+	found = !lang_rows_read(h, map, &rows) && keep_row(h, &rows, key);
+	lang_rows_finish(&rows);
+	return found;
+}
+
+void lang_row_forget_cleared(struct lang_host *h, const struct lang_map *map, const uint8_t *key)
+{
+	struct lang_row *was = h->cleared[map->index].n ? lang_rows_find(&h->cleared[map->index], key) : NULL;
+
+	if (was)
+		memset(was->value, 0, map->value_size);
+}
+
 uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
 {
 	uint64_t v = word(row->value), n = 0;
@@ -258,7 +327,7 @@ uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
 	if (map->holds && (map->holds->id == LANG_F_AVG || map->holds->id == LANG_F_STATS)) {
 		uint64_t total = word(row->value + 8);
 
-		return !v ? 0 : map->value.is_signed ? (uint64_t)((int64_t)total / (int64_t)v) : total / v;
+		return lang_operate(LANG_T_DIV, total, v, map->value.is_signed);
 	}
 	if (!map->holds || (map->holds->id != LANG_F_HIST && map->holds->id != LANG_F_LHIST))
 		return v;
@@ -267,7 +336,7 @@ uint64_t lang_row_number(const struct lang_map *map, const struct lang_row *row)
 	return n;
 }
 
-/* Clear a map of assigned values in the map itself, which is possible only in the host's memory. */
+/* Remove or zero assigned values in the map itself. This is possible only in memory that host and device share. */
 static void clear_set(struct lang_host *h, const struct lang_map *map, bool zero)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(h->s, 0, unit_index(h, map));
@@ -284,10 +353,11 @@ static void clear_set(struct lang_host *h, const struct lang_map *map, bool zero
 		lang_rows_finish(&h->seen[map->index]);
 	}
 	free(value);
-	for (uint32_t i = 0; i < h->s->narenas; i++)
-		if (h->s->arenas[i].used && !h->s->arenas[i].shared)
+	for (uint32_t i = 0; i < gpubpf_arenas_count(h->s); i++)
+		if (gpubpf_arena_at(h->s, i)->used && !gpubpf_arena_at(h->s, i)->shared)
 			gpubpf_session_note(h->s,
-					    "%s: only sums, counts and histograms can be cleared in a device's own memory",
+					    "%s is not cleared on all devices: in a device's own memory, only sums, "
+					    "counts and histograms can be cleared",
 					    map->name);
 }
 

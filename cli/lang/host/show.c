@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/load/typed/hist.h"
 #include "core/session/report/table.h"
@@ -39,13 +40,10 @@ const char *lang_stack_line(struct lang_host *h, uint64_t id)
 {
 	const struct gpubpf_stack *stack = find_stack(h, id);
 
-	h->s->stack_text[0] = 0;
-	if (stack)
-		gpubpf_stack_line(h->s, stack, true, h->s->stack_text, sizeof(h->s->stack_text));
-	return h->s->stack_text;
+	return stack ? gpubpf_stack_text(h->s, stack) : "";
 }
 
-/* Print one frame per line, innermost first, as in bpftrace; without a stack, the error code. */
+/* Print one frame per line, innermost first, as bpftrace does. If the stack is not known, print the error code. */
 static void show_stack(struct lang_host *h, uint64_t id, FILE *out)
 {
 	const struct gpubpf_stack *stack = find_stack(h, id);
@@ -61,13 +59,78 @@ static void show_stack(struct lang_host *h, uint64_t id, FILE *out)
 		fputc('\n', out);
 }
 
+static void show_tuple(struct lang_host *h, const struct lang_shape *shape, const uint8_t *at, FILE *out)
+{
+	fputc('(', out);
+	for (uint32_t i = 0; i < shape->n; i++) {
+		fprintf(out, "%s", i ? ", " : "");
+		lang_show_inline(h, shape->type[i], at + shape->at[i], out);
+	}
+	fprintf(out, "%s)", shape->n == 1 ? "," : "");
+}
+
+void lang_show_buffer(const uint8_t *at, uint32_t capacity, char style, FILE *out)
+{
+	uint64_t n = word(at);
+
+	for (uint64_t i = 0; i < n && i < capacity; i++) {
+		uint8_t byte = at[8 + i];
+
+		if (style == 'h')
+			fprintf(out, "%s%02x", i ? " " : "", byte);
+		else if (style || byte < ' ' || byte > '~')
+			fprintf(out, "\\x%02x", byte);
+		else
+			fputc(byte, out);
+	}
+}
+
+/* Print a time of nsecs as the time of day. %f in the format is the microseconds. */
+static void show_time(const char *format, uint64_t ns, FILE *out)
+{
+	struct timespec now, base;
+	char text[256], expanded[256] = "";
+	struct tm tm;
+	time_t seconds;
+	uint64_t at;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_MONOTONIC, &base);
+	at = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
+	     ((uint64_t)base.tv_sec * 1000000000 + (uint64_t)base.tv_nsec) + ns;
+	seconds = (time_t)(at / 1000000000);
+	localtime_r(&seconds, &tm);
+	for (size_t n = 0; *format && n < sizeof(expanded) - 8; n = strlen(expanded)) {
+		bool is_micro = format[0] == '%' && format[1] == 'f';
+		bool is_pair = format[0] == '%' && format[1];
+
+		if (is_micro)
+			snprintf(expanded + n, sizeof(expanded) - n, "%06u", (unsigned int)(at % 1000000000 / 1000));
+		else
+			snprintf(expanded + n, sizeof(expanded) - n, "%.*s", is_pair ? 2 : 1, format);
+		format += is_pair ? 2 : 1;
+	}
+	if (strftime(text, sizeof(text), expanded, &tm))
+		fprintf(out, "%s", text);
+}
+
 static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out)
 {
-	uint64_t v = type.base == LANG_NAME ? 0 : word(at);
+	uint64_t v = lang_is_in_memory(type) ? 0 : word(at);
 	const char *name = type.base == LANG_KERNEL ? h->shown(h->ctx, v) : "";
 
 	if (type.base == LANG_NAME)
 		fprintf(out, "%.*s", GPUBPF_CTX_NAME, (const char *)at);
+	else if (type.base == LANG_TUPLE)
+		show_tuple(h, type.shape, at, out);
+	else if (type.base == LANG_BUFFER)
+		lang_show_buffer(at, type.bytes, 0, out);
+	else if (type.base == LANG_BOOL)
+		fprintf(out, "%s", v ? "true" : "false");
+	else if (type.base == LANG_TIME)
+		show_time(type.format, v, out);
+	else if (type.base == LANG_PROCESS)
+		fprintf(out, "%s", lang_process_name(h, (uint32_t)v));
 	else if (type.base == LANG_STACK)
 		show_stack(h, v, out);
 	else if (type.base == LANG_ADDRESS)
@@ -76,6 +139,16 @@ static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t
 		fprintf(out, "%s", name);
 	else
 		lang_show_number(out, v, type.is_signed);
+}
+
+void lang_show_inline(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out)
+{
+	const char *stack = type.base == LANG_STACK ? lang_stack_line(h, word(at)) : "";
+
+	if (stack[0])
+		fprintf(out, "%s", stack);
+	else
+		show_typed(h, type, at, out);
 }
 
 static void show_name(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, FILE *out)
@@ -90,13 +163,14 @@ static void show_name(struct lang_host *h, const struct lang_map *map, const str
 	}
 	fprintf(out, "%s", map->nkeys ? "]" : "");
 	if (row->arena > 0)
-		fprintf(out, " (process %u, device %u)", h->s->arenas[row->arena].process, h->s->arenas[row->arena].device);
+		fprintf(out, " (process %u, device %u)", gpubpf_arena_at(h->s, row->arena)->process,
+			gpubpf_arena_at(h->s, row->arena)->device);
 	fprintf(out, ":");
 }
 
 static uint64_t divided(uint64_t v, uint64_t div, bool is_signed)
 {
-	return is_signed ? (uint64_t)((int64_t)v / (int64_t)div) : v / div;
+	return lang_operate(LANG_T_DIV, v, div, is_signed);
 }
 
 static bool is_hist(const struct lang_map *map)
@@ -139,7 +213,7 @@ static void show_value(struct lang_host *h, const struct lang_map *map, const st
 		lang_show_number(out, divided(lang_row_number(map, row), div, is_signed), is_signed);
 	}
 	if (map->holds && (map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX) && word(row->value + 8))
-		fprintf(out, " (%" PRIu64 " values were given up)", word(row->value + 8));
+		fprintf(out, " (%" PRIu64 " values were lost to contention)", word(row->value + 8));
 	fprintf(out, "\n");
 }
 
@@ -149,15 +223,16 @@ static int by_value(const void *a, const void *b, void *arg)
 	uint64_t x = lang_row_number(map, a), y = lang_row_number(map, b);
 	const struct lang_row *first = a, *second = b;
 
-	if (!map->holds && map->value.base == LANG_NAME)
-		return memcmp(first->value, second->value, GPUBPF_CTX_NAME);
+	if (!map->holds && lang_is_in_memory(map->value))
+		return memcmp(first->value, second->value, map->value_size);
 	if (map->value.is_signed && !is_hist(map))
 		return ((int64_t)x > (int64_t)y) - ((int64_t)x < (int64_t)y);
 	return (x > y) - (x < y);
 }
 
 /*
- * Order numeric keys by number. The rows are sorted by the bytes of their keys, and the later sort by value is stable.
+ * Order rows by key, numeric keys by number. The later sort by value is stable, so rows with equal values stay in this
+ * order.
  */
 static int by_key(const void *a, const void *b, void *arg)
 {
@@ -166,10 +241,11 @@ static int by_key(const void *a, const void *b, void *arg)
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < map->nkeys; i++) {
-		uint64_t k = word(x->key + at), l = word(y->key + at);
-		int order = map->key[i].base == LANG_NAME ? memcmp(x->key + at, y->key + at, GPUBPF_CTX_NAME) :
-			    map->key[i].is_signed         ? ((int64_t)k > (int64_t)l) - ((int64_t)k < (int64_t)l) :
-							    (k > l) - (k < l);
+		bool in_memory = lang_is_in_memory(map->key[i]);
+		uint64_t k = in_memory ? 0 : word(x->key + at), l = in_memory ? 0 : word(y->key + at);
+		int order = in_memory             ? memcmp(x->key + at, y->key + at, lang_size(map->key[i])) :
+			    map->key[i].is_signed ? ((int64_t)k > (int64_t)l) - ((int64_t)k < (int64_t)l) :
+						    (k > l) - (k < l);
 
 		if (order)
 			return order;

@@ -13,11 +13,11 @@
 
 #include "core/wire/files/file_size.h"
 
-#define FIRST_ID 1          /* first id of maps and programs in bpf_map_info and bpf_prog_info */
+#define FIRST_ID 1          /* id of the first map and the first program in bpf_map_info and bpf_prog_info */
 
 static _Thread_local struct gpubpf_sys *active;
 
-/* Returns a new descriptor of `size` bytes, and its inode number. */
+/* Returns a new file descriptor of `size` bytes, or -errno. *ino receives its inode number. */
 static int handle_create(const char *name, uint64_t size, ino_t *ino)
 {
 	struct stat st;
@@ -48,7 +48,7 @@ static bool handle_ino(int fd, ino_t *ino)
 	return true;
 }
 
-/* Searches the newest first: the inode number of a closed descriptor may be reused. */
+/* Searches the newest maps first, because a new map may reuse the inode number of a closed descriptor. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd)
 {
 	ino_t ino;
@@ -73,7 +73,7 @@ const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int 
 	return NULL;
 }
 
-/* Grows an array of n elements by a zeroed one, and returns the array; NULL: out of memory. */
+/* Appends a zeroed element to an array of n elements. Returns the new array, or NULL if memory runs out. */
 static void *grow(void *array, uint32_t n, size_t size)
 {
 	char *p = reallocarray(array, n + 1, size);
@@ -83,7 +83,7 @@ static void *grow(void *array, uint32_t n, size_t size)
 	return p;
 }
 
-/* Copies n records of `have` bytes each to records of `want` bytes each, truncated or zero-padded. */
+/* Returns a copy of n records. Each record has `have` bytes, and is truncated or zero-padded to `want` bytes. */
 static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
 	const char *src = (const char *)(uintptr_t)from;
@@ -123,8 +123,8 @@ static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 }
 
 /*
- * Records an element that libbpf stores into a map of maps or programs, by index, from the map's definition. A program
- * that is not loaded has no descriptor.
+ * Records an initial element of a map of maps or of programs, which libbpf stores from the map's definition. The
+ * element is recorded by its index. A program that is not loaded has no file descriptor and gets GPUBPF_SYS_NONE.
  */
 static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
@@ -151,7 +151,7 @@ static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return 0;
 }
 
-/* Reads or writes a value. libbpf only accesses the one value of global data, at index 0. */
+/* Reads or writes a map value. libbpf only accesses global data, which is one value at index 0. */
 static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool write)
 {
 	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->map_fd);
@@ -212,7 +212,7 @@ static int btf_load(void)
 	return handle_create("gpubpf-btf", 0, &ino);
 }
 
-/* Fills the info of a map or program, as far as libbpf's buffer has room. */
+/* Writes the info of a map or program to libbpf's buffer, truncated to its length. */
 static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->info.bpf_fd);
@@ -247,8 +247,9 @@ static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 }
 
 /*
- * Executes a bpf(2) command in this process. Returns 0, a descriptor, or -errno. libbpf also loads trivial programs,
- * maps and BTF to probe the kernel's features. These succeed like any other, so every probed feature exists.
+ * Executes a bpf(2) command in this process. Returns 0, a file descriptor, or -errno. libbpf also loads trivial
+ * programs, maps and BTF to probe the features of the Linux kernel. These loads succeed too, so libbpf finds every
+ * feature.
  */
 static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size)
 {
@@ -273,12 +274,12 @@ static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size
 	case BPF_OBJ_GET_INFO_BY_FD:
 		return object_info(sys, &attr);
 	}
-	return -EOPNOTSUPP; /* pinning, links and ids: libbpf does not need them to load */
+	return -EOPNOTSUPP; /* pinning, links and ids, which libbpf does not need for loading */
 }
 
 /*
- * Replaces libc's syscall() in our libbpf. A caller may pass fewer than six arguments; the others have undefined
- * values, which the kernel ignores, as with libc's own.
+ * Replaces libc's syscall() in gpubpf's libbpf. If a caller passes fewer than six arguments, the others have undefined
+ * values. The Linux kernel ignores them, as it does with libc's syscall().
  */
 long gpubpf_libbpf_syscall(long nr, ...)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2) in user space. libbpf makes its system calls through libc's syscall(). In the libbpf that is linked into us
- * that symbol is renamed (meson.build), and this file defines the new name. While a thread is between
- * gpubpf_sys_enter() and gpubpf_sys_leave(), its bpf(2) calls are answered here and recorded. Every other call goes to
- * the kernel unchanged. Nothing else in the process is affected, including another libbpf.
+ * bpf(2) in user space. libbpf makes its system calls through libc's syscall(). In the libbpf that is linked into
+ * gpubpf, this symbol is renamed (meson.build), and this file defines the new name. Between gpubpf_sys_enter() and
+ * gpubpf_sys_leave(), a thread's bpf(2) calls are executed and recorded here. Every other system call goes to the Linux
+ * kernel unchanged. Nothing else in the process is affected, not even another libbpf.
  *
- * Descriptors passed to libbpf are memfds, identified by their inode. dup, fcntl, mmap and close work on them, and a
- * map's memfd holds the map's content.
+ * The file descriptors that libbpf receives are memfds, identified by their inode number. The calls dup, fcntl, mmap
+ * and close work on them, and the memfd of a map holds the map's content.
  */
 #ifndef GPUBPF_LOAD_BPF_SYSCALL_H
 #define GPUBPF_LOAD_BPF_SYSCALL_H
@@ -24,10 +24,10 @@ struct gpubpf_sys_map {
 	uint32_t type, key_size, value_size, max_entries, flags;
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
-	uint32_t inner;                      /* map of maps: 1 + the index in sys.maps of its elements' prototype; else
-					    * 0 */
-	struct gpubpf_map_element *elements; /* [nelements] initial elements: each by its index in sys.maps, or for a
-					      * map of programs in sys.progs */
+	/* for a map of maps: 1 + the index in sys.maps of the prototype of its elements; else 0 */
+	uint32_t inner;
+	/* [nelements]: initial elements. An element is an index in sys.maps, or in sys.progs for a map of programs. */
+	struct gpubpf_map_element *elements;
 	uint32_t nelements;
 	bool frozen;
 };
@@ -44,7 +44,7 @@ struct gpubpf_sys_prog {
 	uint32_t nlines;
 };
 
-/* The objects that one load created, in order; zero-initialized by the caller. */
+/* The maps and programs that one load created, in order. The caller initializes it with zeros. */
 struct gpubpf_sys {
 	struct gpubpf_sys_map *maps;
 	uint32_t nmaps;
@@ -52,13 +52,13 @@ struct gpubpf_sys {
 	uint32_t nprogs;
 };
 
-/* Answers this thread's bpf(2) calls until gpubpf_sys_leave(). Does not nest. */
+/* Executes this thread's bpf(2) calls until gpubpf_sys_leave(). Must not be nested. */
 void gpubpf_sys_enter(struct gpubpf_sys *sys);
 void gpubpf_sys_leave(void);
-/* The replacement of libc's syscall() in our libbpf. */
+/* The replacement of libc's syscall() in gpubpf's libbpf. */
 long gpubpf_libbpf_syscall(long nr, ...);
 
-/* Returns the map or program of a descriptor; NULL: the descriptor is none of those created here. */
+/* Returns the map or program of a file descriptor, or NULL if the descriptor was not created here. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd);
 const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int fd);
 void gpubpf_sys_finish(struct gpubpf_sys *sys);

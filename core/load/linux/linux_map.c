@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #define HELPER_LOOKUP 1
-#define BATCH_BYTES (1u << 20)         /* maximum bytes of the keys and values read in one batch */
+#define BATCH_BYTES (1u << 20)         /* maximum bytes of all keys and values that one batch look-up reads */
 #define MIN_BATCH 64u
-#define EACH_INSNS 4u                  /* maximum instructions that one word of a value needs */
-#define OTHER_INSNS 32u                /* instructions apart from those */
+/* a generated BPF program has at most EACH_INSNS instructions for each word of a value, and OTHER_INSNS others */
+#define EACH_INSNS 4u
+#define OTHER_INSNS 32u
 
 enum { ADD, EXCHANGE, PROGS };
 
@@ -21,11 +22,16 @@ struct gpubpf_linux_map {
 	struct gpubpf_linux_map_opts o;
 	bool percpu;
 	uint32_t cpus;
-	int work_fd, prog[PROGS]; /* file descriptors of the programs and of their input map; -1: not created
-				        * yet */
-	uint8_t *work;            /* the mapped value of the input map: the key, then a value, */
-	size_t work_size;         /* then a second value, each padded to 8 bytes */
-	uint8_t *keys, *values;   /* a batch of elements; there is room for `room` */
+	/*
+	 * - work_fd: file descriptor of the map that holds the input of the BPF programs
+	 * - prog[]: file descriptors of these programs
+	 *
+	 * The value -1 means that the map or program is not created yet.
+	 */
+	int work_fd, prog[PROGS];
+	uint8_t *work;          /* the input map's mapped value: the key, then two values, each padded to 8 bytes */
+	size_t work_size;       /* bytes of `work` */
+	uint8_t *keys, *values; /* buffers for a batch of at most `room` elements */
 	uint32_t room;
 };
 
@@ -46,7 +52,7 @@ size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map)
 	return map->percpu ? map->cpus * padded(map->o.value_size) : map->o.value_size;
 }
 
-/* -- words changed in place -- */
+/* -- changes of single words -- */
 
 static size_t value_at(const struct gpubpf_linux_map *map, int which)
 {
@@ -80,7 +86,7 @@ static size_t begin(const struct gpubpf_linux_map *map, struct bpf_insn *insn)
 	return sizeof(insns) / sizeof(insns[0]);
 }
 
-/* Emits the code for one word; r6 points to the input, r7 to the map's value. */
+/* Emits the code that adds one word. r6 points to the input, r7 to the map's value. */
 static size_t add_word(const struct gpubpf_linux_map *map, uint32_t at, struct bpf_insn *insn)
 {
 	uint8_t width = map->o.word == 8 ? BPF_DW : BPF_W;
@@ -308,7 +314,7 @@ int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value)
 	return (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_AND_DELETE_ELEM, &attr);
 }
 
-/* Enlarges the buffers: a bucket of the kernel's table has more elements than they hold. */
+/* Doubles the buffers. Used if a bucket of the Linux kernel's hash table has more elements than they hold. */
 static int grow_buffers(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
@@ -340,8 +346,8 @@ static int visit_elements(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux
 
 int gpubpf_linux_map_each(struct gpubpf_linux_map *map, gpubpf_linux_element_fn fn, void *arg)
 {
-	uint8_t position[2][512 + 8]; /* positions of batch look-ups: for a hash the number of a bucket, for a
-					    * trie a key */
+	/* positions of batch look-ups: the number of a bucket for a hash, a key for a trie */
+	uint8_t position[2][512 + 8];
 	int at = 0, err = 0;
 	bool first = true;
 

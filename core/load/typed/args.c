@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the arguments of a kernel, with the names and types of its parameters where they are known. */
+/* Writes the arguments of a GPU kernel, with the names and types of its parameters if they are known. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/load/load.h"
 #include "typed.h"
 
-/* describes an argument whose parameter is unknown */
+/* describes the parameter of an argument if the GPU kernel's parameters are unknown */
 static const struct gpubpf_typed_param unknown = { "", "", 8, GPUBPF_TYPED_ADDRESS };
 
 void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size)
@@ -21,7 +21,7 @@ void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, ch
 	snprintf(buf, size, "%s%s%s", param->type, end && !star ? " " : "", param->name[0] ? param->name : number);
 }
 
-/* Sign-extends an argument, which the context holds zero-extended. */
+/* Sign-extends an argument from `size` bytes. The context holds it zero-extended. */
 static int64_t sign_extend(uint64_t v, uint32_t size)
 {
 	uint32_t shift = size && size < 8 ? 64 - 8 * size : 0;
@@ -54,7 +54,7 @@ static void put_value(FILE *out, const struct gpubpf_typed_param *p, uint64_t v)
 		fprintf(out, "0x%" PRIx64 "%s", v, p->how == GPUBPF_TYPED_BYTES && p->size > 8 ? "..." : "");
 }
 
-/* Writes arguments as in scale(float *x = 0x7f0012340000, unsigned n = 1000). */
+/* Writes a GPU kernel and its arguments, as in scale(float *x = 0x7f0012340000, unsigned n = 1000). */
 void typed_args_text(struct typed_writer *w, const char *name, const char *kernel,
 		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n)
 {

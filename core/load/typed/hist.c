@@ -48,7 +48,7 @@ static bool slot_array(const struct btf *btf, const struct btf_type *t, struct g
 	return slot_width(btf, btf_array(t)->type, &shape->width);
 }
 
-/* Reads a number that a type encodes as a member without bytes: char name[0][NUMBER]. */
+/* Reads a number that a struct encodes in the type of an empty member: char name[0][NUMBER]. */
 static bool number_member(const struct btf *btf, const struct btf_member *m, const char *name, uint64_t *number)
 {
 	const struct btf_type *t = real_type(btf, m->type), *inner;
@@ -134,8 +134,8 @@ struct search {
 	const struct btf *btf;
 	size_t size;
 	struct gpubpf_hists *hists;
-	uint64_t covered; /* bytes of the value that the histograms found so far occupy */
-	uint32_t steps;   /* members and elements visited; limited, because types are not trusted */
+	uint64_t covered; /* number of bytes of the value that belong to histograms found so far */
+	uint32_t steps;   /* number of members and elements visited; limited, because types are not trusted */
 };
 
 static void search_in(struct search *s, uint32_t type, uint64_t at, const char *path, int depth);
@@ -155,7 +155,7 @@ static void search_members(struct search *s, const struct btf_type *t, uint64_t 
 	}
 }
 
-/* Searches the elements of an array, but not more than are drawn. */
+/* Searches the first GPUBPF_HISTS elements of an array, because no more histograms are drawn. */
 static void search_elements(struct search *s, const struct btf_type *t, uint64_t at, const char *path, int depth)
 {
 	int64_t size = btf__resolve_size(s->btf, btf_array(t)->type);
@@ -266,8 +266,8 @@ static uint32_t last_slot(const struct gpubpf_hist_shape *shape, const uint64_t 
 }
 
 /*
- * Computes a percentile. Assumes that values are evenly distributed in each slot except the last non-empty one, whose
- * largest value is unknown.
+ * Returns a percentile. Assumes that the values in each slot are evenly distributed. In the last non-empty slot, whose
+ * largest value is unknown, returns the start of the slot.
  */
 uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent)
 {
@@ -290,8 +290,8 @@ uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uin
 }
 
 /*
- * Returns a lower bound of the mean of the values in the last slot: their number is known, and their sum is at least
- * the total minus the largest values that the other slots may hold.
+ * Returns a lower bound of the mean of the values in the last slot. Their sum is at least the total sum minus the
+ * largest sum that the values in the other slots can have.
  */
 static uint64_t least_mean(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, uint32_t last)
 {

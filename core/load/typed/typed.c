@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formats values through BTF: one walk over type and bytes, and two writers (write.c). Neither type nor bytes are
- * trusted. Every read is checked against the value's size, and depth and number of scalars are bounded. A value that
- * does not fit its type is written as hex bytes.
+ * Formats values by their BTF type. The code walks over type and bytes together, and calls one of two writers
+ * (write.c). Neither type nor bytes are trusted: every read is checked against the value's size, and depth and number
+ * of scalars are limited. A value that does not fit its type is written as hex bytes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include "typed.h"
 
 #define MAX_SCALARS (1u << 20)
-#define GPUBPF_TYPED_ARGS 32 /* maximum arguments in struct gpubpf_args */
-#define MANY_ZEROS 8    /* from this number on, consecutive zero elements of an array are abbreviated */
+#define GPUBPF_TYPED_ARGS 32 /* maximum number of arguments in struct gpubpf_args */
+#define MANY_ZEROS 8    /* minimum number of consecutive zero elements of an array that are abbreviated */
 
 static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit, int depth);
 
-/* Reads up to 64 bits at bit offset `bit`, little-endian; false if they are not all in the value. */
+/* Reads up to 64 bits at bit offset `bit`, little-endian. Returns false if a bit lies outside of the value. */
 static bool read_bits(struct typed_writer *w, uint64_t bit, uint32_t bits, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -55,7 +55,7 @@ static void write_hex(struct typed_writer *w, const char *name, const uint8_t *d
 	free(text);
 }
 
-/* Writes as hex bytes a scalar that has no numeric form here: 128-bit integers, extended floats. */
+/* Writes a scalar as hex bytes if it has no numeric form here (128-bit integers, extended floats). */
 static void walk_bytes(struct typed_writer *w, const char *name, uint64_t bit, uint32_t size)
 {
 	if (bit % 8 || bit / 8 + size > w->size)
@@ -174,7 +174,10 @@ static bool is_char(const struct btf *btf, uint32_t id)
 	return name && !strcmp(name, "char");
 }
 
-/* Does an array of char hold text up to a NUL or its end, followed only by zeros? */
+/*
+ * Returns true if an array of char holds text: printable bytes, followed only by zeros. *len receives the length of the
+ * text.
+ */
 static bool is_text(const uint8_t *s, uint32_t n, size_t *len)
 {
 	uint32_t i = 0;
@@ -187,7 +190,7 @@ static bool is_text(const uint8_t *s, uint32_t n, size_t *len)
 	return i == n;
 }
 
-/* Returns the number of consecutive all-zero elements, starting at the i-th. */
+/* Returns the number of consecutive all-zero elements from element i on. */
 static uint32_t zero_elements(const uint8_t *data, uint32_t n, uint64_t size, uint32_t i)
 {
 	uint32_t first = i;
@@ -254,7 +257,10 @@ static void walk_stack(struct typed_writer *w, const char *name, const char *(*o
 		w->ops->integer(w, name, id, true);
 }
 
-/* Writes a struct gpubpf_args: a kernel's id, the number of its arguments, and the first of them. */
+/*
+ * Writes a struct gpubpf_args, which has a GPU kernel's id, the number of its arguments, and the values of the first
+ * arguments.
+ */
 static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	uint64_t word[2 + GPUBPF_TYPED_ARGS];
@@ -272,7 +278,7 @@ static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
-/* Writes a struct gpubpf_name as a name if its bytes are valid text. False: they are not. */
+/* Writes a struct gpubpf_name as a name. Returns false if its bytes are not valid text. */
 static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
 	char text[256];
@@ -288,8 +294,8 @@ static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, in
 }
 
 /*
- * Can the type have a name that walk_meaning() knows? A quick test, since most types have none and maps have millions
- * of values.
+ * Returns false if walk_meaning() knows no type of this name. This quick test avoids look-ups for most types; a map may
+ * have millions of values.
  */
 static bool can_have_meaning(const struct btf *btf, uint32_t type)
 {
@@ -306,7 +312,7 @@ static bool can_have_meaning(const struct btf *btf, uint32_t type)
 	return false;
 }
 
-/* Writes a value of a type of <gpubpf/probe.h> in its special form. False: the type has no special form. */
+/* Writes a value of a type of <gpubpf/probe.h> in its special form. Returns false if the type has no special form. */
 static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit)
 {
 	struct gpubpf_hist_shape shape;
@@ -338,7 +344,7 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 	return true;
 }
 
-/* Writes the members of a struct or union. Members of a nameless member are listed with their parent's. */
+/* Writes the members of a struct or union. Members of an anonymous member are written like members of its parent. */
 static void walk_members(struct typed_writer *w, const struct btf_type *t, uint64_t bit, int depth)
 {
 	for (uint32_t i = 0; i < btf_vlen(t) && !w->bad; i++) {
@@ -364,7 +370,7 @@ static void walk_members(struct typed_writer *w, const struct btf_type *t, uint6
 	}
 }
 
-/* Writes global data: the variables of a section. */
+/* Writes global data, that is the variables of a data section. */
 static void walk_datasec(struct typed_writer *w, const struct btf_type *t, uint64_t bit, int depth)
 {
 	for (uint32_t i = 0; i < btf_vlen(t) && !w->bad; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface between the walk over a typed value (typed.c) and its writers (write.c). */
+/* The interface between the code that walks over a typed value (typed.c) and its writers (write.c). */
 #ifndef GPUBPF_LOAD_TYPED_H
 #define GPUBPF_LOAD_TYPED_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GPUBPF_TYPED_DEPTH 16 /* levels of nested values */
+#define GPUBPF_TYPED_DEPTH 16 /* maximum nesting depth of values */
 
 struct btf;
 struct gpubpf_hist_shape;
@@ -16,7 +16,7 @@ struct gpubpf_typed_param;
 struct json_object;
 struct typed_writer;
 
-/* A writer's operations; name is the member's, "" in arrays and at the top. */
+/* The operations of a writer. `name` is the member's name, or "" in arrays and for the whole value. */
 struct typed_ops {
 	void (*open)(struct typed_writer *w, const char *name, bool array);
 	void (*close)(struct typed_writer *w);
@@ -24,21 +24,23 @@ struct typed_ops {
 	void (*boolean)(struct typed_writer *w, const char *name, bool v);
 	void (*real)(struct typed_writer *w, const char *name, double v);
 	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
-	void (*word)(struct typed_writer *w, const char *name, const char *s); /* writes text that needs no quotes:
-									        * an enumerator, an address, hex
-									        * bytes */
+	/* writes text that needs no quotes: an enumerator, an address, hex bytes */
+	void (*word)(struct typed_writer *w, const char *name, const char *s);
 	void (*duration)(struct typed_writer *w, const char *name, uint64_t ns);
-	/* Writes a histogram that its type declares: the values of its slots. */
+	/* Writes a histogram, from the values of its slots. */
 	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot);
-	/* Writes a struct gpubpf_args: n values, with the kernel's parameters (NULL: unknown). */
+	/*
+	 * Writes a struct gpubpf_args with n values. params has the GPU kernel's parameters, or is NULL if they are
+	 * unknown.
+	 */
 	void (*args)(struct typed_writer *w, const char *name, const char *kernel,
 		     const struct gpubpf_typed_param *params, const uint64_t *value, uint32_t n);
 	/*
-	 * Writes that n more elements of the array are zero, after the first of them was written. NULL: each element is
-	 * written.
+	 * Writes that n more elements of the array are zero; the first zero element is already written. NULL: each
+	 * element is written separately.
 	 */
 	void (*repeats)(struct typed_writer *w, uint32_t n);
-	/* Writes the name in a struct gpubpf_name. NULL: it is written as a struct. */
+	/* Writes the name in a struct gpubpf_name. NULL: the struct is written with its members. */
 	void (*bare)(struct typed_writer *w, const char *name, const char *s);
 };
 
@@ -47,7 +49,7 @@ struct typed_writer {
 	const struct btf *btf;
 	const struct gpubpf_typed_names *names;
 	const uint8_t *data;
-	size_t size; /* size of data in bytes */
+	size_t size; /* number of bytes in data */
 	uint32_t scalars;
 	bool bad; /* the bytes do not fit the type */
 	/* state of the text writer */

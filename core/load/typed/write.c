@@ -10,7 +10,7 @@
 
 #include <json-c/json.h>
 
-#include "core/model/duration.h"
+#include "core/model/text/duration.h"
 
 /* --- text --- */
 
@@ -131,7 +131,7 @@ static void json_add(struct typed_writer *w, const char *name, struct json_objec
 		json_object_object_add(top, name, value);
 }
 
-/* stack[0] is the whole value; stack[d] is the open container at depth d. */
+/* Opens an object or array. stack[0] is the whole value; stack[d] is the open object or array at depth d. */
 static void json_open(struct typed_writer *w, const char *name, bool array)
 {
 	struct json_object *value = array ? json_object_new_array() : json_object_new_object();
@@ -172,7 +172,7 @@ static void json_boolean(struct typed_writer *w, const char *name, bool v)
 	json_add(w, name, json_object_new_boolean(v));
 }
 
-/* Writes a number. Infinities and NaN, which JSON does not have, are written as strings. */
+/* Writes a floating-point number. JSON has no infinities and NaN, so they are written as strings. */
 static void json_real(struct typed_writer *w, const char *name, double v)
 {
 	bool finite = v - v == 0;

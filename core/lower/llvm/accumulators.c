@@ -2,27 +2,28 @@
 /*
  * Register promotion of write-only counters.
  *
- * Does: accumulates adds to write-only counters in registers, instead of doing each in memory.
- * Before: programs at instructions add atomically to values of an array.
- * After: low_accumulate() adds v to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, clears it
- * at the function's entry, and adds it to the multiprocessor's copy of the counter at each exit. So no place computes
- * the address.
- * Requires: a counter that no program reads, at one address for all lanes, or one of a few values of an array
+ * Does: accumulates adds to write-only counters in registers, so that not every add is done in memory.
+ * Before: programs at single instructions add atomically to values of an array.
+ * After: low_accumulate() emits an add to the register %gpubpf_sum<bytes>_<map>_<offset>. The injector declares this
+ * register and clears it at the function's entry. At each exit it adds the register to the multiprocessor's replica of
+ * the counter, so no place computes the counter's address.
+ * Requires: a counter that no program reads. It has one address for all lanes, or it is one of a few values of an array
  * (LOW_MAX_VALUES).
  *
- * If the index is a constant of the place, such as the kind of an access, the assembler removes the other registers.
+ * In an array of a few values, each value has its own register. If the index is a constant of the place, such as the
+ * kind of an access, the assembler removes the adds to the other registers.
  *
- * For an array of more values, a pair of registers caches the last one: %gpubpf_key<bytes>_<map> is its offset in the
- * map, and %gpubpf_kept<bytes>_<map> is the sum of up to 32 bits. An add to another value flushes the pair first. The
- * injector sets %gpubpf_keeps at each place to the mode:
+ * For an array of more values, a pair of registers caches the value of the last add. %gpubpf_key<bytes>_<map> is the
+ * offset of this value in the map, and %gpubpf_kept<bytes>_<map> is its sum, of up to 32 bits. An add to another value
+ * flushes the pair first. At each place, the injector sets %gpubpf_keeps to the mode:
  *   0  Each add is done in memory at once.
- *   1  The place may be in a loop. The pair belongs to the function, and the injector flushes it at each exit.
- *   2  The place is outside of loops, so each lane passes it at most once. All such places share one pair. If a full
- *      warp adds to one value, one lane stores the warp's sum in its copy of the pair: lane %gpubpf_keeper<n>, which
- *      differs for each place and each add n of its programs. So a lane holds at most one sum. At the function's exit
- *      all lanes flush at once.
+ *   1  The place may be in a loop. The pair belongs to the place, and the injector flushes it at each exit.
+ *   2  The place is outside of loops, so each lane passes it at most once. All such places of the function share one
+ *      pair. If all lanes of a full warp add to one value, only lane %gpubpf_keeper<n> stores the warp's sum in its
+ *      pair. This lane differs for each place and each add n of the place's programs, so a lane holds at most one sum.
+ *      At the function's exit all lanes flush their sums at once.
  *
- * PTX registers, whose names the injector and these files share:
+ * Registers in the emitted PTX; l->registers lists the map and number of each:
  *   %gpubpf_sum*     sum of the adds to one counter
  *   %gpubpf_key*     offset in the map of the value that the pair caches
  *   %gpubpf_kept*    sum of the adds to that value, not yet in memory
@@ -32,8 +33,8 @@
  *   %gpubpf_told     1: the value is a constant in the place's text, 0: it is in a register
  *                    (core/lower/llvm/passes/place_const.c)
  *   %gpubpf_came     active lanes at the place (core/lower/llvm/passes/nvptx_activemask_cse.c)
- *   %gpubpf_whole    the active lanes are the full warp (the same file)
- *   %gpubpf_side     lanes that go this lane's way at a branch (core/lower/llvm/passes/branch_mask.c)
+ *   %gpubpf_whole    predicate: all lanes of the warp are active (the same file)
+ *   %gpubpf_side     lanes that branch in this lane's direction (core/lower/llvm/passes/branch_mask.c)
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,57 +44,64 @@
 #include "maps/impl.h"
 #include "core/lower/sums.h"
 
-/* Reserves a register for the sum. False: all LOW_MAX_SUMS are in use for other sums. */
-static bool has_room(struct low *l, const struct low_sum *sum)
+/* Reserves a register for the sum. Returns NULL if all such registers are in use for other sums. */
+static const struct gpubpf_acc_register *reserve_sum(struct low *l, uint32_t map, uint32_t off, uint32_t bytes)
 {
-	uint32_t i = 0;
+	struct gpubpf_acc_register reg = { .map = map, .off = off, .bytes = bytes };
 
-	while (i < l->nsums && memcmp(&l->sums[i], sum, sizeof(*sum)))
-		i++;
-	if (i == l->nsums && i < LOW_MAX_SUMS)
-		l->sums[l->nsums++] = *sum;
-	return i < LOW_MAX_SUMS;
+	snprintf(reg.name, sizeof(reg.name), "%u_%u_%u", bytes, map, off);
+	return low_reserve_register(l->registers.sums, &l->registers.nsums, GPUBPF_MAX_SUMS, reg);
 }
 
-/* Adds v to the sum's register. With `at` (not NULL), only if `at` equals the sum's offset in the map. */
-static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
+/*
+ * Emits an add of v to the sum's register. If `at` is not NULL, the add takes place only if `at` equals the sum's
+ * offset in the map.
+ */
+static void add(struct low *l, const struct gpubpf_acc_register *sum, LLVMValueRef v, LLVMValueRef at)
 {
 	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, at ? 2 : 1, false);
 	const char *only = at ? "@%gpubpf_p " : "", *constraints = at ? "l,l" : "l";
 	LLVMValueRef args[] = { v, at };
-	char name[40], text[256];
+	char text[256];
 	size_t n;
 
-	snprintf(name, sizeof(name), "%u_%u_%u", sum->width, sum->map, sum->off);
 	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $1, %u;\n", sum->off) :
 		 0;
-	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;%s", only, name, name,
-		      at ? "\n}" : "");
+	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;%s", only, sum->name,
+		      sum->name, at ? "\n}" : "");
 	LLVMBuildCall2(l->b, type,
 		       LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
 					LLVMInlineAsmDialectATT, false),
 		       args, at ? 2 : 1, "");
 }
 
-/* -- many values: cache the last one -- */
+/* -- an array of many values: a pair of registers caches the value of the last add -- */
 
-/* Reserves a pair of registers for the map, key and sum. False: all LOW_MAX_KEYS are in use. */
-static bool has_key(struct low *l, uint32_t map, uint32_t width)
+/* Reserves a pair of registers, key and sum, for the map. Returns NULL if all pairs are in use. */
+static const struct gpubpf_acc_register *reserve_key(struct low *l, uint32_t map, uint32_t bytes)
 {
-	struct low_sum key = { map, 0, width };
-	uint32_t i = 0;
+	struct gpubpf_acc_register reg = { .map = map, .bytes = bytes };
 
-	while (i < l->nkeys && memcmp(&l->keys[i], &key, sizeof(key)))
-		i++;
-	if (i == l->nkeys && i < LOW_MAX_KEYS)
-		l->keys[l->nkeys++] = key;
-	return i < LOW_MAX_KEYS;
+	snprintf(reg.name, sizeof(reg.name), "%u_%u", bytes, map);
+	return low_reserve_register(l->registers.keys, &l->registers.nkeys, GPUBPF_MAX_KEYS, reg);
 }
 
 /*
- * Emits a PTX statement on a register that the place declares, with operand v. With v NULL, the statement returns the
- * register's value.
+ * Reserves the register %gpubpf_keeper<n> for the next add in mode 2. The register has the number of the lane that
+ * accumulates this add. The caller checks that a register is free.
+ */
+static const struct gpubpf_acc_register *reserve_lane(struct low *l)
+{
+	struct gpubpf_acc_register *reg = &l->registers.acc_lanes[l->registers.nacc_lanes];
+
+	snprintf(reg->name, sizeof(reg->name), "%u", l->registers.nacc_lanes++);
+	return reg;
+}
+
+/*
+ * Emits a PTX statement on the register `name`, which the place declares. If v is not NULL, v is the statement's
+ * operand. If v is NULL, returns the register's value.
  */
 static LLVMValueRef emit_on_register(struct low *l, const char *statement, const char *name, LLVMValueRef v)
 {
@@ -108,7 +116,10 @@ static LLVMValueRef emit_on_register(struct low *l, const char *statement, const
 			      &v, v ? 1 : 0, "");
 }
 
-/* Does the access add to a map whose values are only summed, and does the host not read the map meanwhile? */
+/*
+ * Returns true if the access adds to a map whose values are only summed, and the host does not read the map while GPU
+ * kernels run.
+ */
 static bool is_summed(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_access *a;
@@ -121,8 +132,8 @@ static bool is_summed(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * Returns the offset in the map (i64) of the instruction's access: the value's offset, plus the offset in the value if
- * it is known.
+ * Returns the offset in the map (i64) of the instruction's access. It is the offset of the map's value, plus the offset
+ * in this value if that is known.
  */
 static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
@@ -135,8 +146,8 @@ static LLVMValueRef offset_of(struct low_frame *f, uint32_t pc, LLVMValueRef add
 }
 
 /*
- * Emits mode 2: if the full warp adds to one value, lane %gpubpf_keeper<n> stores offset and sum in its pair of
- * registers, and control goes to `after`. Leaves the builder in the block for all other warps.
+ * Emits mode 2. If all lanes of a full warp add to one value, lane %gpubpf_keeper<n> stores offset and sum in its pair
+ * of registers. Control then continues at `after`. Leaves the builder in the block for all other warps.
  */
 static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v,
 				const char *key_reg, const char *sum_reg, LLVMBasicBlockRef after)
@@ -152,7 +163,7 @@ static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef a
 			LLVMBuildICmp(l->b, LLVMIntNE, low_call(l, "gpubpf_adds_together", args, 3), low_const(l, 0), ""),
 			full_warp, split);
 	LLVMPositionBuilderAtEnd(l->b, full_warp);
-	snprintf(lane_reg, sizeof(lane_reg), "%%gpubpf_keeper%u", l->nwarp_adds++);
+	snprintf(lane_reg, sizeof(lane_reg), "%%gpubpf_keeper%s", reserve_lane(l)->name);
 	lane = LLVMBuildTrunc(l->b, low_call(l, "gpubpf_lane", NULL, 0), l->i32, "");
 	LLVMBuildCondBr(l->b,
 			LLVMBuildICmp(l->b, LLVMIntEQ, lane, emit_on_register(l, "mov.b32 $0, %s;", lane_reg, NULL), ""),
@@ -165,7 +176,10 @@ static void accumulate_for_warp(struct low_frame *f, uint32_t pc, LLVMValueRef a
 	LLVMPositionBuilderAtEnd(l->b, split);
 }
 
-/* Emits code that computes the address again, so that lanes on other paths need not compute it. */
+/*
+ * Computes the address again in the current block, by a PTX statement that LLVM does not move. Lanes that skip this
+ * block then do not compute the address.
+ */
 static LLVMValueRef recompute_address(struct low_frame *f, uint32_t pc, LLVMValueRef address)
 {
 	LLVMTypeRef type = LLVMFunctionType(low_int(f->p->l, 8), NULL, 0, false);
@@ -191,13 +205,15 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	LLVMBasicBlockRef cached, hit, miss, add, uncached, after, full_warp, no_full_warp;
 	LLVMValueRef first, at, condition, key, sum, mode, addend = v, args[2];
 	struct low *l = f->p->l;
-	char key_reg[40], sum_reg[40];
+	const struct gpubpf_acc_register *pair;
+	char key_reg[48], sum_reg[48];
 	uint32_t map;
 
 	if (!is_summed(f, pc))
 		return NULL;
 	map = f->p->prog->facts->insn[pc].mem.map;
-	if (l->job->layouts[map].copy_stride > UINT32_MAX || !has_key(l, map, width))
+	pair = l->job->layouts[map].copy_stride > UINT32_MAX ? NULL : reserve_key(l, map, width);
+	if (!pair)
 		return NULL;
 	cached = low_block(f->p, "keeps");
 	hit = low_block(f->p, "same");
@@ -205,8 +221,8 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	add = low_block(f->p, "add");
 	uncached = low_block(f->p, "now");
 	after = low_block(f->p, "after");
-	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%u_%u", width, map);
-	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%u_%u", width, map);
+	snprintf(key_reg, sizeof(key_reg), "%%gpubpf_key%s", pair->name);
+	snprintf(sum_reg, sizeof(sum_reg), "%%gpubpf_kept%s", pair->name);
 	mode = emit_on_register(l, "mov.b32 $0, %s;", "%gpubpf_keeps", NULL);
 	low_mark_uniform(l, mode);
 	condition = LLVMBuildICmp(l->b, LLVMIntEQ, mode, low_const32(l, 1), "");
@@ -221,7 +237,7 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	args[1] = LLVMBuildZExt(l->b, sum, low_int(l, 8), "");
 	v = LLVMBuildTrunc(l->b, v, l->i32, "");
 	sum = LLVMBuildAdd(l->b, sum, v, "");
-	condition = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* the sum has not wrapped around */
+	condition = LLVMBuildICmp(l->b, LLVMIntUGE, sum, v, ""); /* true if the 32-bit sum did not overflow */
 	LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, condition, LLVMBuildICmp(l->b, LLVMIntEQ, key, at, ""), ""), hit, miss);
 	LLVMPositionBuilderAtEnd(l->b, hit);
 	emit_on_register(l, "mov.b32 %s, $0;", sum_reg, sum);
@@ -235,7 +251,7 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	low_call(l, function, args, 2);
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, uncached);
-	if (!uses_near_add || l->nwarp_adds == LOW_MAX_WARP_ADDS || !lower_is_loop_free(f->p->prog))
+	if (!uses_near_add || l->registers.nacc_lanes == GPUBPF_MAX_ACC_LANES || !lower_is_loop_free(f->p->prog))
 		return after;
 	full_warp = low_block(f->p, "whole");
 	no_full_warp = low_block(f->p, "alone");
@@ -248,11 +264,11 @@ LLVMBasicBlockRef low_accumulate_last(struct low_frame *f, uint32_t pc, LLVMValu
 	return after;
 }
 
-/* -- few values: one register each -- */
+/* -- an array of few values: each value has its own register -- */
 
 bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
-	struct low_sum sums[LOW_MAX_VALUES];
+	const struct gpubpf_acc_register *sums[LOW_MAX_VALUES];
 	const struct gpubpf_access *a;
 	struct low *l = f->p->l;
 	LLVMValueRef at = NULL;
@@ -267,14 +283,14 @@ bool low_accumulate(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVM
 	if (n > LOW_MAX_VALUES)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min,
-					    f->p->prog->insns[pc].width };
-		if (!has_room(l, &sums[i]))
+		sums[i] = reserve_sum(l, a->map, i * l->job->layouts[a->map].stride + a->off_min,
+				      f->p->prog->insns[pc].width);
+		if (!sums[i])
 			return false;
 	}
 	if (n > 1)
 		at = LLVMBuildSub(l->b, address, low_first_value(f, a->map), "");
 	for (uint32_t i = 0; i < n; i++)
-		add(l, &sums[i], v, at);
+		add(l, sums[i], v, at);
 	return n;
 }

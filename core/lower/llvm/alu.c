@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic (RFC 9669 4.1, 4.2) and conditions (4.3). LLVM's division by zero, INT_MIN / -1 and shifts
- * beyond the width are undefined; eBPF's are not, so no such operand reaches LLVM. */
+/*
+ * Emits arithmetic (RFC 9669 4.1, 4.2) and conditions (4.3). LLVM does not define division by zero, INT_MIN / -1 and
+ * shifts beyond the width, but eBPF does. So the emitted code never passes such operands to LLVM's instructions.
+ */
 #include "low.h"
 
 LLVMValueRef low_source(struct low_frame *f, const struct gpubpf_insn *insn)
@@ -23,7 +25,7 @@ static LLVMValueRef shift_by(struct low *l, LLVMValueRef s, unsigned width)
 	return LLVMBuildAnd(l->b, s, LLVMConstInt(low_int(l, width), width * 8 - 1, false), "");
 }
 
-/* Emits n op d for a d that is not 0 and, for a signed op, not -1. */
+/* Emits n op d, where d is not 0 and, for a signed op, not -1. */
 static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef d)
 {
 	bool minus = op == LLVMSDiv || op == LLVMSRem;
@@ -39,11 +41,14 @@ static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVM
 	for (int i = 0; i < 2; i++)
 		args[i] = LLVMBuildIntCast2(l->b, args[i], wide, minus, "");
 	v = low_call(l, name, args, 2);
-	return v ? LLVMBuildTruncOrBitCast(l->b, v, type, "") : n; /* low_call() has recorded the missing function as a
-								    * diagnostic */
+	/* if the library lacks the function, low_call() has recorded a diagnostic */
+	return v ? LLVMBuildTruncOrBitCast(l->b, v, type, "") : n;
 }
 
-/* Emits n / s or n % s; by_zero is the result for s == 0, by_minus_one that for s == -1 (NULL: unsigned). */
+/*
+ * Emits n / s or n % s. by_zero is the result if s is 0. by_minus_one is the result if s is -1; it is NULL for unsigned
+ * operations.
+ */
 static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef s, LLVMValueRef by_zero,
 			   LLVMValueRef by_minus_one)
 {
@@ -62,7 +67,7 @@ static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMVal
 	return LLVMBuildSelect(l->b, zero, by_zero, result, "");
 }
 
-/* Emits d op s, both of `width` bytes. */
+/* Emits d op s for operands of `width` bytes. */
 static LLVMValueRef compute(struct low *l, enum gpubpf_alu_op op, unsigned width, LLVMValueRef d, LLVMValueRef s)
 {
 	LLVMValueRef zero = LLVMConstInt(low_int(l, width), 0, false);
@@ -145,6 +150,17 @@ void low_alu(struct low_frame *f, const struct gpubpf_insn *insn)
 	low_set(f, insn->dst, widen(l, v));
 }
 
+/* Counts a may_goto. Returns the condition of its jump. */
+static LLVMValueRef may_goto(struct low_frame *f)
+{
+	struct low *l = f->p->l;
+	LLVMValueRef left = LLVMBuildLoad2(l->b, low_int(l, 8), f->may_left, "may_left");
+	LLVMValueRef none = LLVMBuildIsNull(l->b, left, ""), less = LLVMBuildSub(l->b, left, low_const(l, 1), "");
+
+	LLVMBuildStore(l->b, LLVMBuildSelect(l->b, none, left, less, ""), f->may_left);
+	return none;
+}
+
 LLVMValueRef low_condition(struct low_frame *f, const struct gpubpf_insn *insn)
 {
 	static const LLVMIntPredicate predicate[GPUBPF_NJMP] = {
@@ -154,9 +170,12 @@ LLVMValueRef low_condition(struct low_frame *f, const struct gpubpf_insn *insn)
 		[GPUBPF_JSLT] = LLVMIntSLT, [GPUBPF_JSLE] = LLVMIntSLE,
 	};
 	struct low *l = f->p->l;
-	LLVMValueRef d = cut(l, low_get(f, insn->dst), insn->width);
-	LLVMValueRef s = cut(l, low_source(f, insn), insn->width);
+	LLVMValueRef d, s;
 
+	if (insn->op == GPUBPF_MAY_GOTO)
+		return may_goto(f);
+	d = cut(l, low_get(f, insn->dst), insn->width);
+	s = cut(l, low_source(f, insn), insn->width);
 	if (insn->op == GPUBPF_JSET) {
 		d = LLVMBuildAnd(l->b, d, s, "");
 		s = LLVMConstInt(low_int(l, insn->width), 0, false);

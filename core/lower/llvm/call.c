@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lowers helper calls, by the rows of include/gpubpf/helpers.def. Each becomes a call of the device library
- * (maps/device/devlib.h), with the map as a constant. If paths disagree about the map, the code switches over the
- * possible maps.
+ * Lowers helper calls, by the rows of include/gpubpf/helpers.def. A helper call becomes a call of the device library
+ * (maps/device/devlib.h) with the map's layout as constants. If different paths to the call pass different maps, the
+ * code switches over these maps.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "maps/impl.h"
 
 /*
- * Copies a key of at most one word for a call that is not inlined. If the call received the key's own address, LLVM
- * would have to store the key also on paths that find the element without the call.
+ * Returns a copy of a key of at most one word, for a call that is not inlined. If the call received the address of the
+ * key itself, LLVM would store the key in memory on all paths, even on paths that find the element without the call.
  */
 static LLVMValueRef copy_key(const struct call *c, LLVMValueRef key)
 {
@@ -28,7 +28,10 @@ static LLVMValueRef copy_key(const struct call *c, LLVMValueRef key)
 	return copy;
 }
 
-/* Looks up in two steps: the inlined fast path, then the shared function if the fast path finds nothing. */
+/*
+ * Emits a look-up in two steps: an inlined fast path, then a call of the shared function if the fast path finds
+ * nothing.
+ */
 static LLVMValueRef look_up_shared(const struct call *c, const char *name, LLVMValueRef *args, unsigned n)
 {
 	LLVMBasicBlockRef from[2], after;
@@ -56,7 +59,7 @@ static LLVMValueRef look_up_shared(const struct call *c, const char *name, LLVMV
 	return v;
 }
 
-/* Looks up in an array, from the address of its first value in a register. */
+/* Emits a look-up in an array whose first value's address is in a register. */
 static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 {
 	LLVMValueRef args[] = { low_first_value(c->f, c->map), low_const32(c->l, c->layout->max_entries),
@@ -65,7 +68,10 @@ static LLVMValueRef look_up_from(struct call *c, LLVMValueRef key)
 	return low_call(c->l, "gpubpf_array_lookup_from", args, 4);
 }
 
-/* Calls the library's function for the helper. Returns its result, 0 if it has no result; NULL and a diagnostic. */
+/*
+ * Calls the library's function for the helper. Returns its result, or 0 if the function has no result. On an error
+ * returns NULL and sets a diagnostic.
+ */
 static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 {
 	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
@@ -90,8 +96,8 @@ static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 }
 
 /*
- * Locates the element of a map of maps by the pointer in the argument's register. In everything else the element equals
- * maps[c->map].
+ * The helper's map argument points to an element of a map of maps. Sets the arguments that locate this element. In all
+ * other properties the element equals maps[c->map].
  */
 static void find_element(const struct call *c, LLVMValueRef *args)
 {
@@ -102,8 +108,8 @@ static void find_element(const struct call *c, LLVMValueRef *args)
 }
 
 /*
- * Fills the arguments that the library's functions on map c->map take. args[0], the environment, is already set.
- * Returns the number of arguments; -ENOMEM.
+ * Fills args with the arguments that all library functions on map c->map take. args[0], the environment, is already
+ * set. Returns the number of arguments, or -ENOMEM.
  */
 static int map_args(struct call *c, LLVMValueRef *args)
 {
@@ -117,7 +123,10 @@ static int map_args(struct call *c, LLVMValueRef *args)
 	return n;
 }
 
-/* Returns the pointer to the key that helper 164 passes: for the library, and in *shown for the program. */
+/*
+ * Returns the pointer to the key that helper 164 passes to its callback, as the library takes it. Sets *shown to the
+ * pointer that the BPF program receives.
+ */
 static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 {
 	struct gpubpf_access key = c->facts->key;
@@ -128,8 +137,8 @@ static LLVMValueRef key_of(const struct call *c, LLVMValueRef *shown)
 }
 
 /*
- * Emits helper 164: calls a function for each element of the map c->map. If flags are not 0, it calls the function for
- * no element.
+ * Emits helper 164, which calls a function for each element of the map c->map. If its flags are not 0, it calls the
+ * function for no element.
  */
 static int emit_for_each(struct call *c)
 {
@@ -161,7 +170,7 @@ static int emit_for_each(struct call *c)
 	return err;
 }
 
-/* Emits one helper call, on map c->map if the helper takes a map. */
+/* Emits one helper call. If the helper takes a map, it is c->map. */
 static int emit_helper(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
@@ -196,6 +205,8 @@ static int emit_helper(struct call *c)
 	v = call_library(c, args, (unsigned)n);
 	if (!v)
 		return -EINVAL;
+	if (c->helper->ret == GPUBPF_RET_NUMBER_OR_NULL)
+		v = LLVMBuildSelect(c->l->b, LLVMBuildIsNotNull(c->l->b, v, ""), get(c, GPUBPF_R1), low_const(c->l, 0), "");
 	low_set(c->f, GPUBPF_R0, v);
 	low_write_back(c);
 	return 0;
@@ -205,13 +216,13 @@ static int end_thread(struct call *c)
 {
 	if (!c->f->p->site->may_end_thread)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_SIMT_EXIT, c->pc,
-				       "helper exit_thread cannot be used at this site of kernel %s",
+				       "helper exit_thread cannot be called at this kind of place in kernel %s",
 				       c->f->p->site->kernel);
 	LLVMBuildBr(c->l->b, c->f->p->ended);
 	return 0;
 }
 
-/* Emits a switch with a case for each map that the helper accepts: paths disagree about the map. */
+/* Emits a switch with a case for each map that the helper accepts, because different paths pass different maps. */
 static int emit_map_switch(struct call *c, unsigned reg)
 {
 	const struct gpubpf_unit *unit = c->l->job->unit;

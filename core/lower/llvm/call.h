@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of a helper, for call.c and call_args.c. */
+/* Describes one helper call while it is lowered, for call.c and call_args.c. */
 #ifndef GPUBPF_LOWER_LLVM_CALL_H
 #define GPUBPF_LOWER_LLVM_CALL_H
 
@@ -11,9 +11,10 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	uint32_t map;                           /* index of the map for which code is being emitted */
-	const struct gpubpf_map_layout *layout; /* the map's layout, for this call */
-	LLVMValueRef temp[6];                   /* [register] private copy of the memory that the argument points to */
+	uint32_t map;                           /* index of the map for which code is emitted */
+	const struct gpubpf_map_layout *layout; /* layout of that map, perhaps with flags for this call only */
+	/* [register]: private copy of the memory to which the argument points, or NULL */
+	LLVMValueRef temp[6];
 };
 
 static inline const struct gpubpf_map *map_of(const struct call *c)
@@ -27,13 +28,16 @@ static inline LLVMValueRef get(const struct call *c, unsigned reg)
 }
 
 /* call_args.c */
-/* Makes the memory of all arguments accessible as private memory. 0; -ENOMEM, or -EINVAL and a diagnostic. */
+/*
+ * Emits code that makes the memory of all arguments available as private memory. Returns 0, -ENOMEM, or -EINVAL and a
+ * diagnostic.
+ */
 int low_prepare_args(struct call *c);
-/* Appends to args what the library's function takes for the argument in `reg`; returns the number of values. */
+/* Stores in args the values that the library's function takes for the argument in `reg`. Returns their number. */
 unsigned low_pass(const struct call *c, unsigned reg, LLVMValueRef *args);
-/* After the call: copies what the helper wrote from private memory to the arguments. */
+/* Emits code after the call that copies results of the helper from private copies to the arguments' memory. */
 void low_write_back(const struct call *c);
-/* Sets a flag in this call's own copy of the map's layout. 0 or -ENOMEM. */
+/* Sets a flag in this call's own copy of the map's layout. Returns 0 or -ENOMEM. */
 int low_set_layout_flag(struct call *c, uint32_t what);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments of helpers. The device library (maps/device/devlib.h) takes memory arguments in private memory. The stack is
- * passed directly, other memory through a private copy.
+ * Lowers arguments of helpers. The device library (maps/device/devlib.h) takes pointers to private memory. A pointer to
+ * the stack is passed directly. Other memory is copied to private memory.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "call.h"
 #include "core/model/param.h"
 
-#define MAX_COPY 16384 /* bytes of private memory that one argument may need */
+#define MAX_COPY 16384 /* largest private copy of one argument in bytes */
 #define DEVICE_SPACES (GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD)
 
 static const struct gpubpf_access *argument(const struct call *c, unsigned reg)
@@ -26,7 +26,7 @@ struct branch {
 	LLVMBasicBlockRef no, after;
 };
 
-/* Begins a conditional block: the code built until end_if() runs only if cond holds. */
+/* Begins a conditional block. Code that is built between begin_if() and end_if() runs only if cond is true. */
 static struct branch begin_if(const struct call *c, LLVMValueRef cond)
 {
 	LLVMBasicBlockRef yes = low_block(c->f->p, "yes");
@@ -54,13 +54,14 @@ static LLVMValueRef below_limit(const struct call *c, unsigned reg)
 	return LLVMBuildICmp(c->l->b, LLVMIntULT, get(c, reg), low_const(c->l, GPUBPF_PTR_LIMIT), "");
 }
 
-/* Copies the bytes of the context that an argument covers into its private copy. */
+/* Copies the bytes of the context to which an argument points into the argument's private copy. */
 static int copy_ctx(const struct call *c, unsigned reg)
 {
 	const struct gpubpf_access *a = argument(c, reg);
 
 	if (a->off_min != a->off_max)
-		return gpubpf_diag_set(c->l->diag, GPUBPF_E_CTX_ACCESS, c->pc, "the offset into the context varies");
+		return gpubpf_diag_set(c->l->diag, GPUBPF_E_CTX_ACCESS, c->pc,
+				       "the offset into the context is not a constant");
 	for (uint32_t i = 0; i < a->size_max; i += 8) {
 		LLVMValueRef v = low_ctx(c->f->p, a->off_min + i, 8);
 
@@ -71,7 +72,10 @@ static int copy_ctx(const struct call *c, unsigned reg)
 	return 0;
 }
 
-/* Returns read-only data whose content is known at compile time, so that no memory is read. NULL: not known. */
+/*
+ * Returns the bytes to which an argument points if they are read-only data known at compile time, or NULL. The code
+ * then reads no memory.
+ */
 static const char *known_bytes(const struct call *c, unsigned reg, uint64_t size)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -98,7 +102,7 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 	}
 }
 
-/* Copies from the argument's memory into its private copy or, with `out`, from the copy into the memory. */
+/* Copies the argument's memory to its private copy or, if `out`, the private copy to the memory. */
 static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool out)
 {
 	const struct gpubpf_access *a = argument(c, reg);
@@ -159,7 +163,7 @@ int low_set_layout_flag(struct call *c, uint32_t what)
 	return 0;
 }
 
-/* Passes a value argument by its device address, stored in a word of private memory. */
+/* Passes a map value as an argument by its device address, which is stored in a word of private memory. */
 static int pass_value_address(struct call *c, unsigned reg)
 {
 	int err = low_set_layout_flag(c, GPUBPF_LAYOUT_BY_ADDRESS);
@@ -172,8 +176,8 @@ static int pass_value_address(struct call *c, unsigned reg)
 }
 
 /*
- * Makes an argument available in private memory. Creates and fills c->temp[reg] unless the stack can be passed
- * directly. `size` is the size in bytes (i64), `room` its maximum.
+ * Makes the memory of an argument available as private memory. Creates and fills c->temp[reg], unless the argument
+ * points to the stack and is passed directly. `size` is the size in bytes (i64), `room` its maximum.
  */
 static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 {
@@ -188,7 +192,7 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(
 			c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-			"helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
+			"helper %s would copy %llu bytes of map memory, but the limit is %d; look the element up and write to it",
 			c->helper->name, (unsigned long long)room, MAX_COPY);
 	c->temp[reg] = low_alloca(c->f->p, LLVMArrayType2(c->l->i8, (room + 15) & ~7ull), 8, "copy");
 	if (a->spaces & GPUBPF_SPACE_CTX) {
@@ -205,13 +209,13 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 	return 0;
 }
 
-/* Returns the pointer that the library receives. Call it after prepare_arg(). */
+/* Returns the pointer that the library receives for the argument. prepare_arg() must have been called. */
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
 }
 
-/* Returns the size in bytes of a pointer argument's memory (i64). *room is its maximum. */
+/* Returns the size in bytes (i64) of the memory to which an argument points. Sets *room to its maximum. */
 static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 {
 	*room = argument(c, reg)->size_max;
@@ -225,6 +229,7 @@ static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 		*room = map_of(c)->value_size;
 		break;
 	case GPUBPF_SIZE_WORD:
+	case GPUBPF_SIZE_ITER:
 		*room = 8;
 		break;
 	case GPUBPF_SIZE_KNOWN:
@@ -265,7 +270,10 @@ void low_write_back(const struct call *c)
 	}
 }
 
-/* Passes helper 520's parameter as offset and size of its bytes; both are 0 if the parameter has no bytes. */
+/*
+ * Passes the parameter of helper 520 as offset and size of the parameter's bytes. Both are 0 if these bytes are not
+ * available.
+ */
 static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
@@ -280,14 +288,15 @@ static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *arg
 }
 
 /*
- * Passes helper 530's parameter as index and bits. gpubpf_params_fit() has found it, called by the creator of the job.
+ * Passes the parameter of helper 530 as index and number of bits. The parameter exists, because the creator of the job
+ * called gpubpf_params_fit().
  */
 static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
 	const char *name = gpubpf_param_name(c->l->job->unit, argument(c, reg));
 	struct gpubpf_param_read read = { 0 };
-	char why[240] = "the name is not one constant string";
+	char why[240] = "the parameter's name is not one constant string";
 
 	if (!name || gpubpf_param_find(site->params, site->nparams, name, &read, why, sizeof(why)) < 0)
 		gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc, "helper %s: %s", c->helper->name, why);
@@ -316,6 +325,9 @@ unsigned low_pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 		return pass_param(c, reg, args);
 	case GPUBPF_PASS_NAMED:
 		return pass_named(c, reg, args);
+	case GPUBPF_PASS_COOKIE:
+		args[0] = low_const(c->l, c->f->p->prog->cookie);
+		return 1;
 	}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The checked mode of the conformance tool (core/lower/lower.h): no facts, and real addresses in the arena. Every
- * access is compared with the live frames and MEM. Every taken branch decrements a budget.
+ * Emits the checks of the conformance tool's checked mode (core/lower/lower.h). In this mode programs have no facts,
+ * and their pointers are real addresses in the arena. The emitted code compares each access with the live stack frames
+ * and MEM, and each taken branch decrements a budget.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -46,7 +47,7 @@ void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValue
 	LLVMBuildBr(l->b, p->done);
 }
 
-/* Ends the run with `status` unless cond holds. */
+/* Emits a check that ends the run with `status` if cond is false. */
 static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigned status, LLVMValueRef address)
 {
 	struct low *l = f->p->l;
@@ -58,7 +59,7 @@ static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigne
 	LLVMPositionBuilderAtEnd(l->b, good);
 }
 
-/* Is [address, address + width) within `size` bytes from run + off? */
+/* Returns an i1: whether [address, address + width) lies within the `size` bytes at run + off. */
 static LLVMValueRef within(struct low_frame *f, LLVMValueRef address, unsigned width, uint64_t off, LLVMValueRef size)
 {
 	struct low *l = f->p->l;
@@ -98,7 +99,10 @@ void low_check_depth(struct low_frame *f, uint32_t depth)
 	LLVMBuildStore(f->p->l->b, low_const(f->p->l, (uint64_t)(depth + 1) * GPUBPF_STACK_SIZE), f->p->frames);
 }
 
-/* Returns three numbers through private words and stores them at checked addresses. */
+/*
+ * Calls a helper that returns three numbers through pointers. The helper gets pointers to private words; the numbers
+ * are then stored at checked addresses.
+ */
 static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 {
 	struct low *l = f->p->l;
@@ -115,7 +119,10 @@ static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 	}
 }
 
-/* Without facts, helper arguments cannot be maps or memory, except the three words of coordinates. */
+/*
+ * Emits a helper call. Without facts, a helper's arguments cannot be maps or memory, except the pointers to the three
+ * results of coordinates().
+ */
 int low_check_helper(struct low_frame *f, uint32_t pc)
 {
 	uint32_t id = f->p->prog->insns[pc].imm;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context has no memory: a read combines the fields that it covers (core/model/ctx_fields.def). */
+/*
+ * Lowers reads of the context. The context is not in memory: the code combines the fields that a read covers
+ * (core/model/ctx_fields.def).
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 #include "low.h"
 #include "passes/passes.h"
 
-/* Loads an operand word of the place. */
+/* Loads an operand word of the place from the environment. The result is 0 if `word` is UINT32_MAX. */
 static LLVMValueRef load_operand_word(struct low_prog *p, uint32_t word)
 {
 	struct low *l = p->l;
@@ -97,7 +100,7 @@ static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, u
 	return NULL;
 }
 
-/* Shifts v, an element at offset `from`, to its position in a read that begins at `off`. */
+/* Shifts v, an element at offset `from` of the context, to its position in a read at offset `off`. */
 static LLVMValueRef shift_to(struct low *l, LLVMValueRef v, uint32_t from, uint32_t off)
 {
 	return from >= off ? LLVMBuildShl(l->b, v, low_const(l, 8 * (from - off)), "") :

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment, and the values that inlined probe code of any target finds in it (struct gpubpf_llvm_target's
- * inline_env).
+ * Builds the environment of inlined probes, with the values that targets store there (inline_env of struct
+ * gpubpf_llvm_target).
  */
 #include <stddef.h>
 
@@ -61,8 +61,8 @@ void low_env_reads_add(struct low_env_reads *w, const struct gpubpf_lower_job *j
 }
 
 /*
- * Returns the size in bytes of the largest load at offset `at` that the parameter's alignment and its remaining bytes
- * allow.
+ * Returns the size in bytes of the largest load at offset `at` of a parameter. The parameter's alignment and the number
+ * of remaining bytes limit this size.
  */
 static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the module. lower() calls the stages in order. */
+/*
+ * Compiles a job to the target's code: builds the module, links the device library, runs the passes and emits code. The
+ * function lower() calls these stages in order.
+ */
 #include "llvm.h"
 
 #include <errno.h>
@@ -12,10 +15,11 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
+#include "core/lower/dump.h"
 #include "low.h"
 #include "passes/passes.h"
 
-/* Receives LLVM's diagnostics; the first error is recorded. */
+/* Receives LLVM's diagnostics and records the first error. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
 {
 	struct low *l = arg;
@@ -37,8 +41,8 @@ static int llvm_failed(struct low *l, const char *doing, char *why)
 }
 
 /*
- * Opens the library's bitcode. LLVM reads function bodies only when it links them: linkonce functions are linked on
- * demand.
+ * Opens the library's bitcode. The library's functions become linkonce, because LLVM then reads and links only the
+ * bodies that the module needs.
  */
 static int open_library(struct low *l)
 {
@@ -71,7 +75,7 @@ static void open_module(struct low *l)
 	l->i8 = LLVMInt8TypeInContext(l->ctx);
 	l->i32 = LLVMInt32TypeInContext(l->ctx);
 	l->global = LLVMPointerTypeInContext(l->ctx, 1);
-	/* The target chooses the address space of allocas: build one to read its type. */
+	/* The target decides the address space of allocas, so an alloca is built to read its type. */
 	probe = LLVMAddFunction(l->mod, "probe", LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), NULL, 0, false));
 	block = LLVMAppendBasicBlockInContext(l->ctx, probe, "");
 	LLVMPositionBuilderAtEnd(l->b, block);
@@ -103,7 +107,10 @@ static bool exported(const struct low *l, const char *name)
 	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
-/* Is fn a library function that has many call sites but runs rarely? (GPUBPF_FN_NOINLINE in maps/device/machine.h) */
+/*
+ * Returns true if fn is a library function that is rarely executed but called at many sites (GPUBPF_FN_NOINLINE in
+ * maps/device/machine.h).
+ */
 static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 {
 	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
@@ -113,7 +120,7 @@ static bool is_noinline_library(const struct low *l, LLVMValueRef fn)
 }
 
 /*
- * Links the library. Everything except the sites and kernels becomes internal and alwaysinline. Map operations that
+ * Links the library. All functions except sites and kernels become internal and alwaysinline. Map operations that
  * several call sites share are not inlined, because compilers for CPUs would then take ten times as long.
  */
 static int link_library(struct low *l)
@@ -175,12 +182,12 @@ static int write_out(struct low *l, LLVMTargetMachineRef machine, const char *cp
 {
 	struct gpubpf_blob key = { 0 };
 	bool cacheable = low_object_cache_key(l, cpu, &key);
-	int err = cacheable && low_object_cache_find(&key, out) ? 0 : 1;
+	int err = cacheable && low_object_cache_find(l, &key, out) ? 0 : 1;
 
 	if (err) {
 		err = compile(l, machine, out);
 		if (!err && cacheable)
-			low_object_cache_add(&key, out);
+			low_object_cache_add(l, &key, out);
 	}
 	free(key.data);
 	return err;
@@ -212,16 +219,28 @@ static int lower(struct low *l, const char *cpu, enum gpubpf_llvm_form form, str
 		low_one_kernel(l);
 	if (!err)
 		err = verify(l, "checking the lowered module");
-	if (!err && form == GPUBPF_LLVM_IR)
-		return write_ir(l, out);
+	if (!err)
+		low_dump(l, "translate");
+	if (!err && form == GPUBPF_LLVM_IR) {
+		err = write_ir(l, out);
+		if (!err)
+			low_dump(l, "lower");
+		return err;
+	}
 	if (!err)
 		err = link_library(l);
+	if (!err)
+		low_dump(l, "link");
 	if (!err)
 		err = machine_create(l, cpu, &machine);
 	if (!err)
 		err = low_optimise(l, machine);
 	if (!err)
+		low_dump(l, "lower");
+	if (!err)
 		err = write_out(l, machine, cpu, out);
+	if (!err && gpubpf_dump_wants(l->job, "emit"))
+		gpubpf_dump_set(l->job, out->data, out->size);
 	LLVMDisposeTargetMachine(machine);
 	return err;
 }
@@ -237,6 +256,8 @@ int gpubpf_llvm_emit(const struct gpubpf_llvm_target *target, const char *cpu, c
 	l.ctx = LLVMContextCreate();
 	LLVMContextSetDiagnosticHandler(l.ctx, on_diagnostic, &l);
 	err = lower(&l, cpu, form, out);
+	if (opts->registers)
+		*opts->registers = l.registers;
 	if (l.b)
 		LLVMDisposeBuilder(l.b);
 	if (l.mod)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lowers loads, stores and atomics. The facts name the memory of each access. Accesses to device memory carry the
- * proven alignment. An access is split if its alignment is smaller than its width, because a GPU traps otherwise and
- * SPIR-V does not define it.
+ * Lowers loads, stores and atomics. The facts name the memory of each access. Accesses to device memory have the proven
+ * alignment. An access whose alignment is smaller than its width is split, because a GPU would trap, and SPIR-V does
+ * not define such an access.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 }
 
 /*
- * Emits an acquiring load: a volatile load and a fence (PTX ISA 8.4, 8.8). An atomic load would not do, since SPIR-V
- * has none of 1 and 2 bytes.
+ * Emits an acquiring load as a volatile load and a fence (PTX ISA 8.4, 8.8). It is not an atomic load, because SPIR-V
+ * has no atomic loads of 1 and 2 bytes.
  */
 static LLVMValueRef acquire(struct low *l, LLVMValueRef address, unsigned width)
 {
@@ -86,8 +86,8 @@ static void release(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigne
 }
 
 /*
- * Loads from private memory. The private array and the frames are aligned to 8, so the fact's alignment holds in the
- * array.
+ * Loads from private memory. The array and the stack frames are aligned to 8 bytes, so the alignment that the fact
+ * states for the frame also holds in the array.
  */
 static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
 {
@@ -110,18 +110,21 @@ static LLVMValueRef address_of(struct low_frame *f, unsigned reg, int32_t off)
 	return LLVMBuildAdd(l->b, low_get(f, reg), low_const(l, (int64_t)off), "");
 }
 
-/* Does the host access this memory while kernels run? False for unproven programs, which have no maps and no facts. */
+/*
+ * Returns true if the host accesses this memory while GPU kernels run. Checked mode has no maps and no facts, so the
+ * result is false.
+ */
 static bool is_live(struct low_frame *f, uint32_t pc)
 {
 	return !f->p->l->job->checked && gpubpf_lower_is_live(f->p->l->job, access_of(f, pc));
 }
 
-/* Emits one access, in one of the two kinds of memory. */
+/* Emits one access. `private` points to private memory; if it is NULL, the access is to device memory at `address`. */
 typedef void (*access_fn)(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private);
 
 /*
- * Emits the access in the memory that the fact names. If that is stack or device memory, the code compares the pointer
- * (core/model/facts.h).
+ * Emits an access to the memory that the fact names. If the fact allows both the stack and device memory, the code
+ * compares the pointer to decide (core/model/facts.h).
  */
 static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
 {
@@ -133,8 +136,9 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	struct low *l = f->p->l;
 
 	if (!spaces || spaces & ~(GPUBPF_SPACE_STACK | DEVICE_SPACES))
-		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, pc,
-				       "an access that may be to the context or to other memory cannot be lowered");
+		return gpubpf_diag_set(
+			l->diag, GPUBPF_E_TARGET_LACKS, pc,
+			"an access that may be to the context or to other memory, depending on the path, cannot be lowered");
 	if (!stack || !device) {
 		fn(f, pc, address, stack ? low_stack_ptr_current(f, a, reg, address) : NULL);
 		return 0;
@@ -145,7 +149,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, address, low_const(l, GPUBPF_PTR_LIMIT), ""), on_stack,
 			on_device);
 	LLVMPositionBuilderAtEnd(l->b, on_stack);
-	/* here the fact's offsets cover both memories: only the pointer locates the byte in the stack */
+	/* the fact's offsets cover the stack and other memory, so only the pointer tells the byte in the stack */
 	fn(f, pc, address, low_stack_ptr(f->p, a, address));
 	LLVMBuildBr(l->b, after);
 	LLVMPositionBuilderAtEnd(l->b, on_device);
@@ -155,7 +159,7 @@ static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn f
 	return 0;
 }
 
-/* Returns as *v the bytes that a load reads from .rodata, which is known at compile time. False: they are not known. */
+/* If a load reads .rodata, whose bytes are known at compile time, sets *v to these bytes and returns true. */
 static bool known_bytes(struct low_frame *f, uint32_t pc, uint64_t *v)
 {
 	const struct gpubpf_access *a = access_of(f, pc);
@@ -222,7 +226,8 @@ int low_load(struct low_frame *f, uint32_t pc)
 		return checked_access(f, pc, insn->src, load_from);
 	if (access_of(f, pc)->spaces == GPUBPF_SPACE_CTX) {
 		if (access_of(f, pc)->off_min != access_of(f, pc)->off_max)
-			return gpubpf_diag_set(l->diag, GPUBPF_E_CTX_ACCESS, pc, "the offset into the context varies");
+			return gpubpf_diag_set(l->diag, GPUBPF_E_CTX_ACCESS, pc,
+					       "the offset into the context is not a constant");
 		v = low_ctx(f->p, access_of(f, pc)->off_min, insn->width);
 		if (!v)
 			return -EINVAL;
@@ -240,8 +245,9 @@ int low_load(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * Is the store lowered to an atomic add? Many lanes that execute `*p += x` must not lose an update, so a store that the
- * verifier recognized as such becomes an atomic add of x. Values that only one lane accesses are an exception.
+ * Returns true if the store is lowered to an atomic add. If many lanes execute `*p += x`, no update may be lost. So a
+ * store that the verifier recognized as part of such an add becomes an atomic add of x. Values that only one lane
+ * accesses are an exception.
  */
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 {
@@ -258,7 +264,7 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 	return a->map == GPUBPF_ANY_MAP || !(p->l->job->unit->maps[a->map].type->flags & GPUBPF_MAP_THREAD);
 }
 
-/* Do the values of the one map that the access may touch lie within 4 GiB? */
+/* Returns true if the access is to values of one known map, and these lie within 4 GiB. */
 static bool is_near(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_lower_job *job = f->p->l->job;
@@ -275,8 +281,8 @@ static bool is_near(struct low_frame *f, uint32_t pc)
 }
 
 /*
- * Returns the library function for an atomic add without result, chosen by what is uniform. other: the address will not
- * be the instruction's own.
+ * Returns the library function for an atomic add without result. The choice depends on facts about the address: equal
+ * in all lanes, or within 4 GiB. `other`: the add will be to another address than the instruction's.
  */
 static const char *add_function(struct low_frame *f, uint32_t pc, bool other)
 {
@@ -295,7 +301,10 @@ static bool adds_near(struct low_frame *f, uint32_t pc)
 	return !strncmp(add_function(f, pc, false), "gpubpf_atomic_add_near_", 23);
 }
 
-/* Emits an add whose value may be known to be uniform; false: nothing is known about it, and nothing is emitted. */
+/*
+ * Emits an add by a library function that also receives whether v is a constant in the place's text. Returns false and
+ * emits nothing if add_function() chooses no function gpubpf_atomic_add_near_*, or if the place has no registers.
+ */
 static bool add_place_const(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
 	LLVMValueRef args[] = { address, v, NULL };
@@ -340,11 +349,11 @@ int low_store(struct low_frame *f, uint32_t pc)
 }
 
 static const struct {
-	const char *device; /* the library's function is gpubpf_atomic_<device>_u32 or _u64 */
-	LLVMOpcode op;      /* operation on private memory; 0: the new value is the operand */
+	const char *device; /* part of the name of the library's function, gpubpf_atomic_<device>_u32 or _u64 */
+	LLVMOpcode op;      /* operation on private memory; 0 if the new value is the operand itself */
 	bool fetch;
 } atomics[GPUBPF_NATOMIC] = {
-	[GPUBPF_ATOMIC_ADD] = { NULL /* add_function() returns the function */, LLVMAdd, false },
+	[GPUBPF_ATOMIC_ADD] = { NULL /* add_function() chooses the function */, LLVMAdd, false },
 	[GPUBPF_ATOMIC_OR] = { "fetch_or", LLVMOr, false },
 	[GPUBPF_ATOMIC_AND] = { "fetch_and", LLVMAnd, false },
 	[GPUBPF_ATOMIC_XOR] = { "fetch_xor", LLVMXor, false },
@@ -356,7 +365,7 @@ static const struct {
 	[GPUBPF_ATOMIC_CMPXCHG] = { "cmpxchg", 0, true },
 };
 
-/* Stores the old value in the register that receives it. */
+/* Stores the old value in the program's register that receives it, if the operation fetches it. */
 static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef old)
 {
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
@@ -394,7 +403,7 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 		set_fetched(f, insn, old);
 }
 
-/* Emits an atomic on private memory as a load and a store: no other lane accesses it. */
+/* Emits an atomic on private memory as a load and a store, because no other lane accesses this memory. */
 static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef ptr)
 {
 	struct low *l = f->p->l;

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches objects that LLVM compiled in this process. A session inserts the same programs into many kernels, and code
- * generation for a small program takes longer than all earlier stages. The key is the module's bitcode, the processor
- * and its features.
+ * Caches objects that LLVM compiled for earlier jobs of the worker (core/lower/code_cache.h). A session inserts the
+ * same programs into many GPU kernels, and generating code for a small program takes longer than all earlier stages.
+ * The key is the module's bitcode with the target, the processor and its features.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/BitWriter.h>
 
+#include "core/lower/code_cache.h"
 #include "low.h"
 
-#define MAX_OBJECTS 32         /* maximum objects; the oldest is evicted */
-#define MAX_MODULE_BYTES (1u << 20) /* modules with more bytes are not cached */
+#define MAX_OBJECTS 32         /* number of objects in the cache; when it is full, the oldest is evicted */
+#define MAX_MODULE_BYTES (1u << 20) /* modules with more bytes of bitcode are not cached */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-	struct gpubpf_blob key, made;
-} cache[MAX_OBJECTS];
-static uint32_t next;
+struct object_cache {
+	struct {
+		struct gpubpf_blob key, made;
+	} object[MAX_OBJECTS];
+	uint32_t next;
+};
+
+static void destroy(void *data)
+{
+	struct object_cache *cache = data;
+
+	for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+		free(cache->object[i].key.data);
+		free(cache->object[i].made.data);
+	}
+	free(cache);
+}
+
+static struct object_cache *find_cache(const struct low *l)
+{
+	return gpubpf_cache_data(l->job->cache, sizeof(struct object_cache), destroy);
+}
 
 int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
 {
@@ -30,18 +47,18 @@ int low_blob_copy(const void *data, size_t size, struct gpubpf_blob *out)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, size);
-	((char *)copy)[size] = 0; /* a NUL after text; the size does not count it */
+	((char *)copy)[size] = 0; /* a NUL that the size does not count, because the data may be text */
 	*out = (struct gpubpf_blob){ copy, size };
 	return 0;
 }
 
-/* Returns the module's key: the compilation target and the bitcode. false: the module is not cached. */
+/* Sets *key to the compilation target and the module's bitcode. Returns false if the module is not cached. */
 bool low_object_cache_key(struct low *l, const char *cpu, struct gpubpf_blob *key)
 {
 	LLVMMemoryBufferRef buf = LLVMWriteBitcodeToMemoryBuffer(l->mod);
 	size_t size = LLVMGetBufferSize(buf);
 	char *text = NULL;
-	FILE *f = size <= MAX_MODULE_BYTES ? open_memstream(&text, &key->size) : NULL;
+	FILE *f = find_cache(l) && size <= MAX_MODULE_BYTES ? open_memstream(&text, &key->size) : NULL;
 
 	if (f) {
 		fprintf(f, "%s %s %s %d ", l->target->name, cpu ? cpu : "", l->target->features, l->opts->text);
@@ -56,30 +73,28 @@ bool low_object_cache_key(struct low *l, const char *cpu, struct gpubpf_blob *ke
 	return text;
 }
 
-bool low_object_cache_find(const struct gpubpf_blob *key, struct gpubpf_blob *made)
+bool low_object_cache_find(const struct low *l, const struct gpubpf_blob *key, struct gpubpf_blob *made)
 {
+	const struct object_cache *cache = find_cache(l);
 	bool found = false;
 
-	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; !found && i < MAX_OBJECTS; i++)
-		if (cache[i].key.size == key->size && !memcmp(cache[i].key.data, key->data, key->size))
-			found = !low_blob_copy(cache[i].made.data, cache[i].made.size, made);
-	pthread_mutex_unlock(&lock);
+		if (cache->object[i].key.size == key->size && !memcmp(cache->object[i].key.data, key->data, key->size))
+			found = !low_blob_copy(cache->object[i].made.data, cache->object[i].made.size, made);
 	return found;
 }
 
-void low_object_cache_add(struct gpubpf_blob *key, const struct gpubpf_blob *made)
+void low_object_cache_add(const struct low *l, struct gpubpf_blob *key, const struct gpubpf_blob *made)
 {
+	struct object_cache *cache = find_cache(l);
 	struct gpubpf_blob copy;
 
 	if (low_blob_copy(made->data, made->size, &copy) < 0)
 		return;
-	pthread_mutex_lock(&lock);
-	free(cache[next].key.data);
-	free(cache[next].made.data);
-	cache[next].key = *key;
-	cache[next].made = copy;
-	next = (next + 1) % MAX_OBJECTS;
-	pthread_mutex_unlock(&lock);
+	free(cache->object[cache->next].key.data);
+	free(cache->object[cache->next].made.data);
+	cache->object[cache->next].key = *key;
+	cache->object[cache->next].made = copy;
+	cache->next = (cache->next + 1) % MAX_OBJECTS;
 	*key = (struct gpubpf_blob){ 0 };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expands one program in line. Each function is expanded at each call, with its own registers. Facts about the caller's
- * pointers (frame, offset) then hold in the callee too, and no target needs calls. Only instructions that are reachable
- * from the function's first are expanded.
+ * Expands one program into a site's function. Each function of the program is expanded in line at each call, with its
+ * own registers. Facts about the caller's pointers (frame, offset) then also hold in the callee, and no target needs
+ * calls. Only instructions that are reachable from the function's first instruction are expanded.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 static int expand(struct low_frame *f, uint32_t first);
 
-/* Returns the pc of the next instruction: 2 entries further after a 64-bit load, else 1. */
+/* Returns the pc of the next instruction. A 64-bit immediate load takes two entries. */
 static uint32_t next(const struct low_frame *f, uint32_t pc)
 {
 	return pc + (f->p->prog->insns[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1);
@@ -36,7 +36,7 @@ static LLVMBasicBlockRef block_at(struct low_frame *f, uint32_t pc)
 	return f->block[pc];
 }
 
-/* Emits the exit of a path that runs past the last instruction; the verifier has excluded such paths. */
+/* Emits the end of a path that runs past the last instruction. In a verified program no execution takes such a path. */
 static void emit_past_end(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
@@ -91,7 +91,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	case GPUBPF_IMM_MAP:
 		low_set(f, insn->dst, low_const(l, GPUBPF_PTR_MAP + insn->imm));
 		return 0;
-	case GPUBPF_IMM_FUNC: /* the callback's pc, as the facts of the call name it */
+	case GPUBPF_IMM_FUNC: /* the callback's first pc, as in the facts of the call */
 		low_set(f, insn->dst, low_const(l, insn->target));
 		return 0;
 	}
@@ -114,10 +114,11 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 
 static int too_deep(struct low_frame *f, uint32_t pc)
 {
-	return gpubpf_diag_set(f->p->l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest more than %d deep", GPUBPF_MAX_FRAMES);
+	return gpubpf_diag_set(f->p->l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest deeper than %d functions",
+			       GPUBPF_MAX_FRAMES);
 }
 
-/* Creates the callee's registers. Only r10 has a known value. */
+/* Creates the callee's registers. All are 0 except r10, which points to the next stack frame. */
 static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLVMBasicBlockRef ret)
 {
 	struct low *l = f->p->l;
@@ -133,8 +134,8 @@ static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLV
 }
 
 /*
- * Returns the result of bpf_loop() if it does not call the function: -errno for bad arguments, else 0, as in the
- * kernel.
+ * Returns the result of bpf_loop() before its first iteration, as the Linux kernel does: -errno for bad arguments, else
+ * 0.
  */
 static LLVMValueRef loop_error(struct low_frame *f)
 {
@@ -201,8 +202,8 @@ int low_loop(struct low_frame *f, uint32_t pc, uint32_t target)
 }
 
 /*
- * Expands the callee in line: copies r1 to r5 to it and r0 from it. r6 to r9 survive because the callee has its own
- * registers.
+ * Expands the callee in line. Copies r1 to r5 to the callee, and r0 from the callee. r6 to r9 keep their values,
+ * because the callee has its own registers.
  */
 static int call_local(struct low_frame *f, uint32_t pc)
 {
@@ -278,7 +279,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 	return 0;
 }
 
-/* Expands the instructions from pc to the end of its block and pushes the successor blocks. */
+/* Expands the instructions from pc to the end of its basic block, and pushes the successors on `pending`. */
 static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
@@ -295,7 +296,7 @@ static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t
 		}
 		if (++*f->p->expanded > LOW_MAX_EXPANDED)
 			return gpubpf_diag_set(l->diag, GPUBPF_E_TOO_COMPLEX, pc,
-					       "with its sub-programs inlined, the site has more than %d instructions",
+					       "with its sub-programs expanded in line, the site has more than %d instructions",
 					       LOW_MAX_EXPANDED);
 		after = next(f, pc);
 		if (insn->kind == GPUBPF_INSN_JCOND && after >= prog->ninsns) {
@@ -334,7 +335,7 @@ static void find_begins(const struct gpubpf_prog *prog, bool *begins)
 	}
 }
 
-/* Adds a terminator to blocks that have none: branches created them, but no path reaches them. */
+/* Adds a terminator to each block that lacks one. Branches created these blocks, but no path reaches them. */
 static void close_blocks(struct low_frame *f)
 {
 	for (uint32_t pc = 0; pc < f->p->prog->ninsns; pc++)
@@ -342,6 +343,19 @@ static void close_blocks(struct low_frame *f)
 			LLVMPositionBuilderAtEnd(f->p->l->b, f->block[pc]);
 			emit_past_end(f, pc);
 		}
+}
+
+/* Begins to count the function's may_goto. */
+static void begin_may_goto(struct low_frame *f)
+{
+	const struct gpubpf_prog *prog = f->p->prog;
+	struct low *l = f->p->l;
+
+	for (uint32_t pc = 0; pc < prog->ninsns && !f->may_left; pc++)
+		if (prog->insns[pc].kind == GPUBPF_INSN_JCOND && prog->insns[pc].op == GPUBPF_MAY_GOTO)
+			f->may_left = low_alloca(f->p, low_int(l, 8), 8, "may_left");
+	if (f->may_left)
+		LLVMBuildStore(l->b, low_const(l, GPUBPF_MAY_GOTO_MAX), f->may_left);
 }
 
 static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *pool)
@@ -358,6 +372,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 	if (pool->failed)
 		return -ENOMEM;
 	find_begins(f->p->prog, begins);
+	begin_may_goto(f);
 	LLVMBuildBr(l->b, block_at(f, first));
 	pending[npending++] = first;
 	while (npending) {
@@ -375,7 +390,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 	return 0;
 }
 
-/* Expands the instructions reachable from `first`, depth first. The builder is in the caller's block. */
+/* Expands the instructions that are reachable from `first`, depth first. The builder must be in the caller's block. */
 static int expand(struct low_frame *f, uint32_t first)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -393,7 +408,10 @@ static LLVMValueRef env_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* Sets r1 to the context, or for a program on plain memory r1 and r2 to its address and length. */
+/*
+ * Sets r1 to the context. For a program of the conformance tool, which runs on MEM, sets r1 and r2 to the address and
+ * length of MEM.
+ */
 static void set_arguments(struct low_frame *f)
 {
 	struct low *l = f->p->l;
@@ -457,6 +475,8 @@ int low_program(struct low_prog *p)
 	err = expand(&f, 0);
 	LLVMPositionBuilderAtEnd(l->b, f.ret);
 	LLVMBuildStore(l->b, low_get(&f, GPUBPF_R0), p->r0);
+	if (!err && p->prog->facts && p->prog->facts->is_run)
+		low_call(l, "gpubpf_direct_result", (LLVMValueRef[]){ p->env, low_get(&f, GPUBPF_R0) }, 2);
 	LLVMBuildBr(l->b, p->done);
 	return err;
 }

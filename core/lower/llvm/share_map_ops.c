@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on some kinds of maps (struct gpubpf_map_impl lists them) are hundreds of instructions long. If a module
- * calls one more than once, it becomes a function that all maps share which differ only in their location. Sizes are
- * constants in it. An operation that is called once is inlined.
+ * Lowers map operations that are hundreds of instructions long (struct gpubpf_map_impl lists them). If a module calls
+ * such an operation more than once, the operation becomes a function. All maps that differ only in their location share
+ * this function, in which the sizes are constants. An operation that is called once is inlined.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 #include "low.h"
 
 #define PREFIX "gpubpf_shared_"
-#define OWN (NWORDS + 2) /* number of parameters that precede the operation's own */
+#define OWN (NWORDS + 2) /* number of parameters before the operation's own parameters */
 
 /*
- * The members of the environment that operations may read; each is passed by value. The environment's address would
- * force it, and the place's operands after it, into memory at every probe. LLVM removes parameters that the operation
- * does not read.
+ * Members of the environment that operations may read. Each is passed by value. Passing the environment's address would
+ * force the environment, and the place's operands after it, into memory at every probe. LLVM removes parameters that
+ * the operation does not read.
  */
 static const size_t words[] = {
 	offsetof(struct gpubpf_env, arena),    offsetof(struct gpubpf_env, launch),
@@ -33,7 +33,10 @@ static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_ma
 	       a->copy_stride == b->copy_stride;
 }
 
-/* Declares the shared function: fn(words of the environment, ctl, data, the operation's own arguments). */
+/*
+ * Declares the shared function. Its parameters are the words of the environment, ctl, data, and the operation's own
+ * arguments.
+ */
 static LLVMValueRef declare(struct low *l, const char *op, const LLVMValueRef *args, unsigned n)
 {
 	LLVMTypeRef params[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds sites and kernels. A site is a function s32 gpubpf_site_<i>(env), which runs its programs one after the other;
- * a kernel runs one site.
+ * Builds sites and kernels. A site is a function s32 gpubpf_site_<i>(env) that runs the site's programs one after the
+ * other. A kernel runs one site.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,10 @@
 #include "core/lower/ctx.h"
 #include "low.h"
 
-/* Marks the site as inlined, except if one kernel runs all sites: then each stays a function. */
+/*
+ * Marks the function of a site as inlined. If one kernel runs all sites, it is not inlined, unless the target inlines
+ * all functions.
+ */
 static void set_inlining(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
@@ -28,7 +31,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
-	if (l->opts->one_kernel) /* only the kernel calls the site */
+	if (l->opts->one_kernel) /* only the kernel of this module calls the site */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 	set_inlining(l, fn);
 	low_attribute(l, fn, 1, "noalias");
@@ -45,7 +48,7 @@ static LLVMValueRef load_arena(struct low_prog *p)
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 }
 
-/* Stores r0 of the current program into its struct gpubpf_run, if the job has such structs. */
+/* Stores r0 of the current program in the program's struct gpubpf_run, if the job has such structs. */
 static void store_r0(struct low_prog *p)
 {
 	struct low *l = p->l;
@@ -59,7 +62,7 @@ static void store_r0(struct low_prog *p)
 			 r0, 8, 8);
 }
 
-/* Emits one program of the site. The builder ends in a new block after it. */
+/* Emits one program of the site. Leaves the builder in a new block after the program. */
 static int site_program(struct low_prog *p, uint32_t index)
 {
 	struct low *l = p->l;
@@ -105,7 +108,10 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
-/* Creates the environment, followed by the words of the place's operands, and sets the members that are known. */
+/*
+ * Creates a struct gpubpf_env with the words for the place's operands after it. Sets the members that are known at
+ * compile time.
+ */
 static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
 	LLVMValueRef env = low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
@@ -124,8 +130,8 @@ static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
 }
 
 /*
- * Begins a kernel with parameters (arena, launch, pid_tgid; with `more`, a number) and builds the environment of a
- * site. The builder is at the end of the entry block.
+ * Begins a kernel with the parameters arena, launch, pid_tgid and, if `more`, a number. Builds the environment of a
+ * site. Leaves the builder at the end of the kernel's first block.
  */
 static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more, LLVMValueRef *env)
 {
@@ -161,8 +167,8 @@ static void hint(struct low *l, LLVMValueRef kernel, const char *name, LLVMMetad
 }
 
 /*
- * Declares a work-group of one lane and full-width vectors (OpenCL C 6.7.2). Otherwise the compiler also makes code for
- * several lanes, which doubles its time.
+ * Adds hints that a work-group has one lane and that the kernel already uses full-width vectors (OpenCL C 6.7.2).
+ * Without them, the compiler also generates code for several lanes, which doubles its time.
  */
 static void hint_one_lane(struct low *l, LLVMValueRef kernel)
 {
@@ -173,15 +179,12 @@ static void hint_one_lane(struct low *l, LLVMValueRef kernel)
 	hint(l, kernel, "vec_type_hint", type, 2);
 }
 
-/*
- * Number of sites that one function selects from. The time of register allocation grows faster than the number of
- * branches.
- */
+/* Largest number of sites in one switch. The time of register allocation grows faster than the number of branches. */
 #define SITES_PER_SWITCH 24
 
 /*
- * Builds a function void (env, uint32_t site) that runs site number `site` if it is among the SITES_PER_SWITCH sites
- * from `first` on.
+ * Builds a function void (env, uint32_t site). It runs the site number `site` if this is one of the SITES_PER_SWITCH
+ * sites from `first` on.
  */
 static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 {
@@ -214,8 +217,8 @@ static LLVMValueRef build_site_switch(struct low *l, uint32_t first)
 }
 
 /*
- * Emits a kernel that calls all functions of build_site_switch() one after the other. Only the function that has the
- * site runs it.
+ * Emits a kernel that calls all functions of build_site_switch() one after the other. Only the function whose range has
+ * the requested site runs it.
  */
 void low_one_kernel(struct low *l)
 {
@@ -247,7 +250,7 @@ static bool ends_threads(const struct low *l, uint32_t site)
 	return false;
 }
 
-/* Emits gpubpf_inline_<i>(), which runs the site, for a target that inserts its text into a kernel. */
+/* Emits gpubpf_inline_<i>(), which runs the site. Its body is the text that a target inserts into a GPU kernel. */
 static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMTypeRef param = low_int(l, 8);

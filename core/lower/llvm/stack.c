@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lowers the stack. A program's frames are one sequence of bytes: frame 0 first, frames of keys last. All bytes that
- * one access may touch, at any of its offsets, belong to one segment. Each segment becomes an array, so that LLVM can
- * promote it separately: a key in memory for a helper does not force a spilled register into memory. Requires facts. An
- * access that may lie in any frame puts the bytes of all frames at its offsets into one segment.
+ * Lowers the stack. The frames of a program form one sequence of bytes: first frame 0, last the frames that hold map
+ * keys for callbacks. All bytes that one access may touch, at any of its offsets, belong to one segment. Each segment
+ * becomes an array, so that LLVM can promote it separately. For example, a key that a helper reads from memory does not
+ * force a spilled register into memory. If an access may be to any frame, the bytes of all frames at its offsets belong
+ * to one segment. This needs facts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,16 +15,16 @@
 
 struct cut {
 	struct low_prog *p;
-	uint32_t bytes;    /* bytes of all frames together */
-	bool *used, *tied; /* used[i]: an access touches byte i; tied[i]: bytes i and i + 1 are in one segment */
+	uint32_t bytes;    /* number of bytes of all frames together */
+	bool *used, *tied; /* used[i]: some access touches byte i. tied[i]: bytes i and i + 1 are in one segment. */
 	int err;
 };
 
 static void refuse_outside(struct cut *cut, uint32_t pc, const struct gpubpf_access *a)
 {
 	cut->err = gpubpf_diag_set(cut->p->l->diag, GPUBPF_E_STACK_BOUNDS, pc,
-				   "the facts place an access at %d to %d, %u bytes, outside of its frame", a->off_min,
-				   a->off_max, a->size_max);
+				   "the facts place an access at offsets %d to %d, of %u bytes, outside of its stack frame",
+				   a->off_min, a->off_max, a->size_max);
 }
 
 static void tie(struct cut *cut, uint32_t first, uint32_t end)
@@ -44,7 +45,8 @@ static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access
 
 	if (!(a->spaces & GPUBPF_SPACE_STACK) || a->size_max == 0)
 		return;
-	if (mixed && end > GPUBPF_STACK_SIZE) /* the range's end comes from an access to other memory */
+	/* the access may also be to other memory, to which the offsets beyond the frame belong */
+	if (mixed && end > GPUBPF_STACK_SIZE)
 		end = GPUBPF_STACK_SIZE;
 	if (a->off_max < a->off_min || first < 0 || end > GPUBPF_STACK_SIZE ||
 	    (a->frame != GPUBPF_ANY_FRAME && a->frame >= frames)) {
@@ -76,8 +78,8 @@ static void note_insn(struct cut *cut, uint32_t pc)
 }
 
 /*
- * Creates an array for each sequence of tied bytes. Each begins at a multiple of 8 of the frame, so that alignment
- * relative to r10 holds in the array.
+ * Creates an array for each sequence of tied bytes. Each array begins at a multiple of 8 in the frame, so that
+ * alignment relative to r10 also holds in the array.
  */
 static void cut_segments(struct cut *cut)
 {
@@ -121,7 +123,7 @@ int low_stack_cut(struct low_prog *p)
 	return cut.err;
 }
 
-/* Returns the index, in the sequence of all frames, of the lowest byte that an access may touch. */
+/* Returns the index of the lowest byte that an access may touch, counted in the sequence of all frames. */
 static uint32_t lowest(const struct gpubpf_access *a, uint32_t frame)
 {
 	return frame * GPUBPF_STACK_SIZE + GPUBPF_STACK_SIZE + a->off_min;
@@ -134,8 +136,8 @@ static LLVMValueRef ptr_in(struct low_prog *p, const struct gpubpf_access *a, ui
 	const struct low_segment *seg;
 	LLVMValueRef index;
 
-	if (at >= p->stack.frames * GPUBPF_STACK_SIZE || p->stack.seg_of[at] == NONE) /* an access of 0 bytes has no
-										       * segment */
+	/* an access of 0 bytes belongs to no segment */
+	if (at >= p->stack.frames * GPUBPF_STACK_SIZE || p->stack.seg_of[at] == NONE)
 		return LLVMConstNull(l->private);
 	seg = &p->stack.segs[p->stack.seg_of[at]];
 	if (a->off_min == a->off_max && !ptr)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library (maps/device/devlib.h)
- * requires memory arguments in private memory. The program's stack is passed directly, device memory through a copy.
+ * Emits helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library
+ * (maps/device/devlib.h) takes pointers to private memory. A pointer to the program's stack is passed directly. Device
+ * memory is copied to private memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,14 +13,14 @@
 #include "core/model/diag.h"
 #include "core/model/param.h"
 
-#define MAX_COPY 16384 /* bytes of private memory that one argument may need */
+#define MAX_COPY 16384 /* largest private copy of one argument in bytes */
 
 struct call {
 	struct clc *c;
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
-	const struct gpubpf_map *map; /* the map for which code is being emitted */
+	const struct gpubpf_map *map; /* map for which code is emitted, or NULL */
 };
 
 static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
@@ -42,7 +43,7 @@ static bool is_direct(const struct call *call, uint32_t arg)
 	return call->map && gpubpf_is_direct(call->helper, call->map, row_of(call, arg)->size, argument(call, arg));
 }
 
-/* Declares the private copy that an argument needs, if it needs one. */
+/* Emits the declaration of an argument's private copy, if the argument needs a copy. */
 static int declare(const struct call *call, uint32_t arg, uint64_t room)
 {
 	if (is_stack_only(call, arg))
@@ -57,13 +58,13 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(
 			call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-			"helper %s would copy %llu bytes of map memory, the limit is %d; look the element up and write to it",
+			"helper %s would copy %llu bytes of map memory, but the limit is %d; look the element up and write to it",
 			call->helper->name, (unsigned long long)room, MAX_COPY);
 	text_add(call->c->t, "ulong t%u[%llu]; ", arg, (unsigned long long)(room ? (room + 7) / 8 : 1));
 	return 0;
 }
 
-/* Emits the argument as a pointer to private bytes. */
+/* Emits an argument as a pointer to private memory. */
 static void pointer(const struct call *call, uint32_t arg)
 {
 	char index[48];
@@ -74,7 +75,7 @@ static void pointer(const struct call *call, uint32_t arg)
 		text_add(call->c->t, "(GPUBPF_PRIVATE uchar *)t%u", arg);
 }
 
-/* Copies between an argument's private copy and the memory that it points to. `size` is an expression. */
+/* Emits a copy from the argument's memory to its private copy or, if `out`, back. `size` is an expression. */
 static void copy(const struct call *call, uint32_t arg, const char *size, bool out)
 {
 	static const struct gpubpf_access anywhere = { .frame = GPUBPF_ANY_FRAME };
@@ -101,7 +102,7 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 		text_add(t, "gpubpf_clc_in((GPUBPF_PRIVATE uchar *)t%u, r%u, %s); ", arg, arg, size);
 }
 
-/* Returns the size of a pointer argument's memory as an expression. *room is its maximum in bytes. */
+/* Returns an expression for the size of the memory to which an argument points. Sets *room to its maximum in bytes. */
 static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room, char text[24])
 {
 	*room = argument(call, arg)->size_max;
@@ -116,6 +117,7 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
 		*room = call->map->value_size;
 		break;
 	case GPUBPF_SIZE_WORD:
+	case GPUBPF_SIZE_ITER:
 		*room = 8;
 		break;
 	case GPUBPF_SIZE_KNOWN:
@@ -127,8 +129,8 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
 }
 
 /*
- * Does the helper write a number through this argument? It writes to a local word, because the program's memory may be
- * unaligned.
+ * Returns true if the helper writes a number through this argument. The helper then writes to a local variable, because
+ * the program's memory may be unaligned.
  */
 static bool is_word(const struct call *call, uint32_t arg)
 {
@@ -191,7 +193,10 @@ static void write_back(const struct call *call)
 	}
 }
 
-/* Emits helper 520's parameter as offset and size of its bytes; both are 0 if the parameter has no bytes. */
+/*
+ * Emits the parameter of helper 520 as offset and size of the parameter's bytes. Both are 0 if these bytes are not
+ * available.
+ */
 static void pass_param(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
@@ -204,14 +209,15 @@ static void pass_param(const struct call *call, uint32_t arg)
 }
 
 /*
- * Emits helper 530's parameter as index and bits. gpubpf_params_fit() has found it, called by the creator of the job.
+ * Emits the parameter of helper 530 as index and number of bits. The parameter exists, because the creator of the job
+ * called gpubpf_params_fit().
  */
 static int pass_named(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
 	const char *name = gpubpf_param_name(call->c->job->unit, argument(call, arg));
 	struct gpubpf_param_read read = { 0 };
-	char why[240] = "the name is not one constant string";
+	char why[240] = "the parameter's name is not one constant string";
 
 	if (!name || gpubpf_param_find(desc->params, desc->nparams, name, &read, why, sizeof(why)) < 0)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, "helper %s: %s",
@@ -231,6 +237,8 @@ static int pass_all(const struct call *call)
 
 		if (pass == GPUBPF_PASS_NUMBER) {
 			text_add(t, ", r%u", arg);
+		} else if (pass == GPUBPF_PASS_COOKIE) {
+			text_add(t, ", 0x%llxUL", (unsigned long long)call->c->prog->cookie);
 		} else if (pass == GPUBPF_PASS_PARAM) {
 			pass_param(call, arg);
 		} else if (pass == GPUBPF_PASS_NAMED) {
@@ -256,7 +264,7 @@ static bool has_direct_map(const struct call *call)
 	return any;
 }
 
-/* Emits the iteration of helper 164 on call->map. */
+/* Emits helper 164, which calls a function for each element of call->map. */
 static int emit_for_each(const struct call *call)
 {
 	char next[64];
@@ -268,7 +276,7 @@ static int emit_for_each(const struct call *call)
 	return err < 0 ? err : clc_each(call->c, target, next);
 }
 
-/* Emits one helper call. A helper on a map calls a function that maps.c emits for call->map. */
+/* Emits one helper call. If the helper takes a map, the code calls the function that maps.c emits for call->map. */
 static int emit_helper(struct call *call)
 {
 	const struct gpubpf_helper *helper = call->helper;
@@ -308,11 +316,13 @@ static int emit_helper(struct call *call)
 	text_add(t, "); ");
 	if (helper->ret == GPUBPF_RET_VOID)
 		text_add(t, "r0 = 0; ");
+	if (helper->ret == GPUBPF_RET_NUMBER_OR_NULL)
+		text_add(t, "r0 = r0 ? r1 : 0; ");
 	write_back(call);
 	return 0;
 }
 
-/* Emits one branch for each possible map: paths disagree about the map. */
+/* Emits one branch for each map that the helper accepts, because different paths to the call pass different maps. */
 static int emit_map_branches(struct call *call, uint32_t reg)
 {
 	const struct gpubpf_unit *unit = call->c->job->unit;
@@ -337,7 +347,7 @@ static int end_thread(const struct call *call)
 {
 	if (!call->c->desc->may_end_thread)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_SIMT_EXIT, call->pc,
-				       "helper exit_thread cannot be used at this site");
+				       "helper exit_thread cannot be called at this kind of place");
 	text_add(call->c->t, "*ended = 1; return 0; ");
 	return 0;
 }

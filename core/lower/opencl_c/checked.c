@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lowers a program without facts, for the conformance tool: one function whose basic blocks are the cases of a switch
- * in a loop. So any control flow is possible, and local calls nest and recurse through a small array. Every taken
- * branch decrements the budget.
+ * Lowers a program without facts, for the conformance tool. The program becomes one function whose basic blocks are the
+ * cases of a switch in a loop, so any control flow is possible. Small arrays hold the return addresses and saved
+ * registers of local calls, so these calls can nest and recurse. Every taken branch decrements the budget.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,9 +21,7 @@ static void go(struct clc *c, uint32_t target)
 	text_add(c->t, "{ pc = %u; continue; }\n", target);
 }
 
-/*
- * Emits the computation of an access's address into the variable `a`, and the end of the run if the address is illegal.
- */
+/* Emits code that stores an access's address in the variable `a`, and ends the run if the access is out of bounds. */
 static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_t width)
 {
 	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off, width);
@@ -74,12 +72,23 @@ static void atomic(struct clc *c, uint32_t pc)
 	clc_atomic_at(c, insn, "a", NULL);
 }
 
+/* Emits code that begins to count the may_goto of a function. */
+static void begin_may_goto(struct clc *c, const char *depth)
+{
+	for (uint32_t pc = 0; pc < c->prog->ninsns; pc++)
+		if (clc_is_may_goto(&c->prog->insns[pc])) {
+			text_add(c->t, "k.may_left[%s] = %d;\n\t\t\t", depth, GPUBPF_MAY_GOTO_MAX);
+			return;
+		}
+}
+
 static void call_local(struct clc *c, uint32_t pc)
 {
 	text_add(c->t, "if (k.depth + 1 >= %d)", GPUBPF_MAX_FRAMES);
 	fail(c, " ", GPUBPF_RUN_DEPTH, pc, "0");
 	text_add(c->t, "\t\t\tret[k.depth] = %u; save[k.depth] = (ulong4)(r6, r7, r8, r9); k.depth++; r10 += %d;\n\t\t\t",
 		 pc + 1, GPUBPF_STACK_SIZE);
+	begin_may_goto(c, "k.depth");
 	go(c, c->prog->insns[pc].target);
 }
 
@@ -108,7 +117,10 @@ static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *
 	text_add(c->t, "\t\t\t}\n");
 }
 
-/* Without facts, helper arguments cannot be maps or memory, except the three words of coordinates. */
+/*
+ * Emits a helper call. Without facts, a helper's arguments cannot be maps or memory, except the pointers to the three
+ * results of coordinates().
+ */
 static void call(struct clc *c, uint32_t pc)
 {
 	uint32_t id = (uint32_t)c->prog->insns[pc].imm;
@@ -162,7 +174,7 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 		break;
 	case GPUBPF_INSN_IMM64:
 		if (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE)
-			return gpubpf_diag_set(c->diag, GPUBPF_E_TARGET_LACKS, pc, "unproven programs cannot use maps");
+			return gpubpf_diag_set(c->diag, GPUBPF_E_TARGET_LACKS, pc, "an unverified program cannot use maps");
 		text_add(c->t, "r%u = 0x%llxUL;\n", insn->dst,
 			 (unsigned long long)(insn->op == GPUBPF_IMM_FUNC ? (int64_t)insn->target : insn->imm64));
 		break;
@@ -173,7 +185,8 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 }
 
 /*
- * Marks block starts: pc 0, jump targets, and return addresses of calls. Returns true if the program has local calls.
+ * Marks the first instructions of basic blocks: pc 0, targets of jumps and calls, and return addresses of calls.
+ * Returns true if the program has local calls.
  */
 static bool mark_blocks(const struct gpubpf_prog *prog, bool *begins)
 {
@@ -204,6 +217,7 @@ static void entry(struct clc *c, bool calls)
 		 CLC_PROG_ARGS(c));
 	if (calls)
 		text_add(t, "\tu32 ret[%d];\n\tulong4 save[%d];\n", GPUBPF_MAX_FRAMES, GPUBPF_MAX_FRAMES);
+	begin_may_goto(c, "0");
 	text_add(t,
 		 "\n\tk.run = env->arena + %lluUL;\n\tk.stack = k.run + %d;\n\tk.mem = k.run + %d;\n\tk.depth = 0;\n"
 		 "\tk.mem_size = GPUBPF_GLOB(gpubpf_w8a8, k.run + %zu);\n"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checked mode (core/lower/lower.h): only the live frames and MEM may be accessed. */
+/* Text for programs in checked mode (core/lower/lower.h), which may access only the live stack frames and MEM. */
 struct gpubpf_checked {
 	u64 run;        /* address of struct gpubpf_run */
 	u64 stack, mem; /* addresses */
 	u64 mem_size;
 	u64 budget;
 	u32 depth;      /* live frames - 1 */
+	u32 may_left[8]; /* by depth: number of further may_goto that do not jump */
 };
 
 static inline int gpubpf_within(u64 address, u64 width, u64 base, u64 size)

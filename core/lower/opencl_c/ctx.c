@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context: a load at a constant offset becomes the expression that core/model/ctx_fields.def names. */
+/*
+ * Emits reads of the context. A load at a constant offset becomes an expression for the field at that offset
+ * (core/model/ctx_fields.def).
+ */
 #include <string.h>
 
 #include "opencl_c.h"
@@ -14,7 +17,7 @@ static const struct ctx_field *field_at(uint32_t off)
 	return NULL;
 }
 
-/* Emits an operand word of the place. */
+/* Emits an expression for an operand word of the place, which is 0 if `word` is UINT32_MAX. */
 static void emit_operand_word(struct clc *c, uint32_t word)
 {
 	if (word == UINT32_MAX)
@@ -66,8 +69,8 @@ int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width)
 	index = (off - field->off) / field->size;
 	in = (off - field->off) % field->size;
 	if (in + width > field->size)
-		return gpubpf_diag_set(c->diag, GPUBPF_E_CTX_ACCESS, pc, "a read of %u bytes at %u spans two fields",
-				       width, off);
+		return gpubpf_diag_set(c->diag, GPUBPF_E_CTX_ACCESS, pc,
+				       "a read of %u bytes at context offset %u spans two fields", width, off);
 	if (width == field->size) {
 		element(c, field, index);
 		return 0;

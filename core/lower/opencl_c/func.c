@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emits a verified program as OpenCL C: each function is a static function, registers are its variables, jumps are
- * gotos. Instructions that the verifier did not reach are not emitted.
+ * Emits a verified program as OpenCL C. Each function becomes a static function, registers become its variables, and
+ * jumps become gotos. Instructions that the verifier did not reach are not emitted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ int clc_loop(struct clc *c, uint32_t target)
 
 	if (func < 0)
 		return func;
-	if (!reached(c, target)) { /* the loop never iterates, so the callback is not emitted */
+	if (!reached(c, target)) { /* the loop has no iterations, so its callback is not emitted */
 		text_add(c->t, "r0 = r4 ? (u64)-%dL : r1 > %uUL ? (u64)-%dL : 0; ", EINVAL, GPUBPF_LOOP_MAX, E2BIG);
 		return 0;
 	}
@@ -66,8 +66,9 @@ int clc_loop(struct clc *c, uint32_t target)
 }
 
 /*
- * Emits the iteration of helper 164. The key lies after all frames, as far from the last frame's end as this frame from
- * the first (core/model/facts.h). If flags are not 0, the function is called for no element.
+ * Emits helper 164, which calls a function for each element of a map. If its flags are not 0, it calls the function for
+ * no element. Each frame has a key frame for the keys of its calls, after all frames of the program. The distance from
+ * a frame to its key frame is the same for all frames (core/model/facts.h).
  */
 int clc_each(struct clc *c, uint32_t target, const char *next)
 {
@@ -158,7 +159,7 @@ static int instruction(struct clc *c, uint32_t pc)
 	return 0;
 }
 
-/* Marks the targets of jumps that can be taken; they get labels. */
+/* Marks the targets of jumps that can be taken, which get labels. */
 static void mark_targets(const struct clc *c, bool *target)
 {
 	const struct gpubpf_func *func = func_of(c);
@@ -176,9 +177,14 @@ static void variables(struct clc *c)
 {
 	const struct gpubpf_func *func = func_of(c);
 	uint32_t used = 1;
+	bool may_goto = false;
 
-	for (uint32_t pc = func->first; pc < func->first + func->count; pc++)
+	for (uint32_t pc = func->first; pc < func->first + func->count; pc++) {
 		used |= 1u << c->prog->insns[pc].dst | 1u << c->prog->insns[pc].src;
+		may_goto |= clc_is_may_goto(&c->prog->insns[pc]);
+	}
+	if (may_goto)
+		text_add(c->t, "\tu32 may_left = %d;\n", GPUBPF_MAY_GOTO_MAX);
 	text_add(c->t, "\tu64 r0 = 0;\n");
 	for (uint32_t r = GPUBPF_R6; r <= GPUBPF_R9; r++)
 		if (used & 1u << r)
@@ -230,7 +236,10 @@ static int functions(struct clc *c, bool *target)
 	return 0;
 }
 
-/* Emits the program's entry and its stack, an array; without calls, only the bytes that the program touches. */
+/*
+ * Emits the program's entry, which declares the stack as an array. If the program has no calls, the array has only the
+ * bytes that the program touches.
+ */
 static void entry(struct clc *c)
 {
 	const struct gpubpf_facts *facts = c->prog->facts;
@@ -240,7 +249,7 @@ static void entry(struct clc *c)
 	text_add(c->t,
 		 "static u64 " CLC_PROG "(GPUBPF_ENV, GPUBPF_PRIVATE s32 *ended)\n{\n"
 		 "\tulong stack[%u];\n\n"
-		 "\treturn " CLC_PROG "_f0(env, (GPUBPF_PRIVATE uchar *)stack, ended, ",
+		 "\tu64 r0 = " CLC_PROG "_f0(env, (GPUBPF_PRIVATE uchar *)stack, ended, ",
 		 CLC_PROG_ARGS(c), room ? (room + 7) / 8 : 1, CLC_PROG_ARGS(c));
 	if (c->job->plain_mem)
 		text_add(c->t, "env->arena + %lluUL, GPUBPF_GLOB(gpubpf_w8a8, env->arena + %lluUL), ",
@@ -248,7 +257,10 @@ static void entry(struct clc *c)
 			 (unsigned long long)(clc_run(c) + offsetof(struct gpubpf_run, mem_size)));
 	else
 		text_add(c->t, "0x%xUL, 0, ", GPUBPF_PTR_CTX);
-	text_add(c->t, "0, 0, 0, 0x%xUL);\n}\n\n", GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
+	text_add(c->t, "0, 0, 0, 0x%xUL);\n\n", GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
+	if (facts->is_run)
+		text_add(c->t, "\tgpubpf_direct_result(env, r0);\n");
+	text_add(c->t, "\treturn r0;\n}\n\n");
 }
 
 int clc_program(struct clc *c)

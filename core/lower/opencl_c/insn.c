@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits arithmetic and conditions (RFC 9669 4.1 to 4.3), one line of OpenCL C each. */
+/* Emits arithmetic and conditions (RFC 9669 4.1 to 4.3). Each instruction becomes one line of OpenCL C. */
 #include <stdio.h>
 
 #include "opencl_c.h"
 
-/* $d is the destination, $s the source; shift counts are masked, and divisions by 0 have a result */
+/* $d stands for the destination, $s for the source. Shift counts are masked, and divisions by 0 have a result. */
 static const struct {
 	const char *wide, *narrow;
 } alu_text[] = {
@@ -45,8 +45,8 @@ const char *clc_source(const struct gpubpf_insn *insn, char buf[32])
 }
 
 /*
- * Emits a byte-order conversion. Devices are little-endian, so conversion to little endian truncates, and conversion to
- * big endian swaps like bswap.
+ * Emits a byte-order conversion. All devices are little-endian, so a conversion to little endian only truncates, and a
+ * conversion to big endian swaps bytes as bswap does.
  */
 static void end(struct clc *c, const struct gpubpf_insn *insn)
 {
@@ -99,6 +99,11 @@ void clc_condition(struct clc *c, const struct gpubpf_insn *insn)
 	const char *as;
 	char s[32];
 
+	if (insn->op == GPUBPF_MAY_GOTO) {
+		text_add(c->t, c->job->checked ? "(!k.may_left[k.depth] || !k.may_left[k.depth]--)" :
+						 "(!may_left || !may_left--)");
+		return;
+	}
 	clc_source(insn, s);
 	if (insn->op == GPUBPF_JSET) {
 		text_add(c->t, "((%s(r%u & %s)) != 0)", cast[0][insn->width == 8], insn->dst, s);

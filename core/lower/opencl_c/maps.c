@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emits the operations of each map as separate functions with the layout as constants. Programs call
- * gpubpf_map0_lookup(env, key), and a compiler may emit one copy for several places. The library's own functions are
- * always inlined. Compilers for CPUs would inline these too and take long over large ones.
+ * Emits the operations of each map as functions in which the map's layout is constant, such as gpubpf_map0_lookup(env,
+ * key). A compiler may share one copy of such a function among all its calls. The library's own functions are always
+ * inlined into these. Compilers for CPUs would also inline these functions and take long over large ones, so the large
+ * ones are noinline for CPUs.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@
 #include "maps/impl.h"
 
 /*
- * Emits the layout as arguments. An element of a map of maps is located by its pointer, and a map outside of the arena
- * by its row in the arena's table.
+ * Emits the layout as arguments. The location of an element of a map of maps comes from its pointer. The location of a
+ * map outside of the arena comes from the map's row in the arena's table.
  */
 static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
@@ -28,18 +29,21 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l, bool eleme
 	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
 }
 
-/* what the functions of one map have in common */
+/* properties that all functions of one map share */
 struct functions {
 	struct text *t;
 	char prefix[24];
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
-	bool element; /* they work on elements of a map of maps: the first parameter selects the element */
-	bool called;  /* they are emitted as noinline functions, except look-ups */
+	bool element; /* the functions work on elements of a map of maps; their first parameter points to the element */
+	bool called;  /* all functions except look-ups are emitted as noinline */
 	uint32_t row; /* index of the map in the arena's table */
 };
 
-/* Emits: static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
+/*
+ * Emits a function: static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS);
+ * }
+ */
 static void operation(const struct functions *f, const char *type, const char *op, const char *parameters,
 		      const char *arguments)
 {
@@ -53,7 +57,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 	text_add(t, "%s);\n}\n", arguments);
 }
 
-/* the text of a parameter and of an argument, for each kind of helper argument */
+/* for each kind of helper argument: text of the function's parameter, and text of the argument that passes it on */
 static const struct {
 	const char *parameter, *argument;
 } passed[GPUBPF_ARGS] = {
@@ -67,7 +71,7 @@ static const struct {
 	[GPUBPF_ARG_ANY] = { ", u64 flags", ", flags" },
 };
 
-/* Emits the function for helper h on a map of that type. */
+/* Emits the function for helper h on a map of type `type`. */
 static void helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
 	char parameters[160] = "", arguments[64] = "";
@@ -123,5 +127,8 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 		return;
 	operation(&prints, "s64", "trace_printk",
 		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c", ", prog, fmt, size, a, b, c");
+	operation(&prints, "s64", "trace_vprintk",
+		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, GPUBPF_PRIVATE const u8 *values, u64 bytes",
+		  ", prog, fmt, size, values, bytes");
 	operation(&prints, "s64", "puts", ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
 }

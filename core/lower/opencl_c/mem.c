@@ -44,7 +44,7 @@ static uint32_t access_align(const struct gpubpf_access *access, uint32_t width)
 	return align < width ? align : width;
 }
 
-/* Emits the lvalue of an access, in private or in device memory. */
+/* Emits the lvalue of an access to private memory or, if not `private`, to device memory. */
 static void emit_lvalue(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 {
 	const struct gpubpf_access *access = access_of(c, pc);
@@ -104,7 +104,8 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 }
 
 /*
- * Emits an access for the spaces that it may touch: one space directly, two spaces under a comparison of the pointer.
+ * Emits an access to the memory that the fact names. If the fact allows both the stack and device memory, the code
+ * compares the pointer to decide.
  */
 static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg, void (*emit)(struct clc *c, uint32_t pc, bool private))
 {
@@ -112,8 +113,9 @@ static int emit_in_spaces(struct clc *c, uint32_t pc, uint32_t reg, void (*emit)
 	bool stack = spaces & GPUBPF_SPACE_STACK, device = spaces & DEVICE_SPACES;
 
 	if (!spaces || spaces & ~(GPUBPF_SPACE_STACK | DEVICE_SPACES))
-		return gpubpf_diag_set(c->diag, GPUBPF_E_TARGET_LACKS, pc,
-				       "an access that may be to the context or to other memory cannot be lowered");
+		return gpubpf_diag_set(
+			c->diag, GPUBPF_E_TARGET_LACKS, pc,
+			"an access that may be to the context or to other memory, depending on the path, cannot be lowered");
 	if (stack && device)
 		text_add(c->t, "if (r%u < 0x%xUL) ", reg, GPUBPF_PTR_LIMIT);
 	if (stack)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emits the module: the device library's text, the sites' programs, the sites, and kernels that run the sites. */
+/*
+ * Emits the OpenCL C module: the device library's text, the sites' programs, the sites, and kernels that run the sites.
+ */
 #include "opencl_c.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include "core/model/diag.h"
 #include "maps/device/text.h"
 
-/* Emits the macros that configure the device library (maps/device/devlib.h), from the device's capabilities. */
+/* Emits the macros by which the device library (maps/device/devlib.h) adapts to the device's capabilities. */
 static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {
@@ -47,7 +49,10 @@ static void store_r0(const struct clc *c, uint64_t run, const char *env, const c
 		 (unsigned long long)(run + offsetof(struct gpubpf_run, r0)), r0);
 }
 
-/* Emits a site's function: it runs the programs in order, and returns early if one ends the thread. */
+/*
+ * Emits a site's function. The function runs the site's programs in order, and returns 1 at once if a program ends the
+ * thread.
+ */
 static void site_function(struct clc *c, bool one_kernel)
 {
 	struct text *t = c->t;
@@ -71,7 +76,7 @@ static void site_function(struct clc *c, bool one_kernel)
 		 c->site, c->site, c->site);
 }
 
-/* Emits the beginning of a kernel, up to the call of its site. `more`: further parameters. */
+/* Emits the beginning of a kernel up to the call of its site. `how` has attributes; `more` has further parameters. */
 static void begin_kernel(const struct clc *c, const char *how, const char *name, const char *more)
 {
 	text_add(c->t,

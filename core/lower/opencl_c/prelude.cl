@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The base of the clc lowering's text, between the device library and the programs: accesses of any width and
- * alignment, copies, and total arithmetic (RFC 9669 4.1).
+ * Text that the clc lowering emits after the device library and before the programs. It has accesses of any width and
+ * alignment, copies, and arithmetic that is defined for all operands (RFC 9669 4.1).
  */
-#ifdef __clang__ /* programs may assign a register to itself, or compare it with itself */
+#ifdef __clang__ /* programs may assign a register to itself, or compare a register with itself */
 #pragma clang diagnostic ignored "-Wself-assign"
 #pragma clang diagnostic ignored "-Wtautological-compare"
 #endif
@@ -23,10 +23,10 @@ typedef u64 gpubpf_w8a8 __attribute__((may_alias));
 #define GPUBPF_GLOB(type, address) (*(GPUBPF_DEVMEM type *)(address))
 
 /*
- * Never true, which PoCL cannot know. In kernels with barriers PoCL 3.1 adds implicit barriers to inner loops that it
- * considers uniform over a work-group. It also considers the head of a loop uniform that work-items leave at different
- * times. Programs stand there (at the condition, in the body of a do), and such kernels then fail. A condition that
- * depends on the work-item prevents the barriers.
+ * A condition that is never true; PoCL cannot know this. In kernels with barriers, PoCL 3.1 adds implicit barriers to
+ * inner loops that it considers uniform over a work-group. It considers the head of a loop uniform even if work-items
+ * leave the loop at different times. A kernel with a probe at a loop's head (in its condition, or in the body of a do
+ * loop) then fails. A condition that depends on the work-item prevents these barriers.
  */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define GPUBPF_NO_LANE (get_local_id(0) == ~0ul)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files prelude.cl and checked.cl as text, which maps/device/expand.py generates at build time. */
+/* Declares the text of prelude.cl and checked.cl, which maps/device/expand.py generates at build time. */
 #ifndef GPUBPF_LOWER_CLC_TEXT_H
 #define GPUBPF_LOWER_CLC_TEXT_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes JSON in the format that the whole tool uses. */
+/* Writes JSON in the format that all commands of gpubpf use, and escapes terminal control characters. */
 #include "json_write.h"
 
 #include <json-c/json.h>
 #include <string.h>
 
-#include "core/model/utf8.h"
+#include "core/model/text/utf8.h"
 
-/* The number of leading bytes that are printable ASCII or newlines, which need no escape. */
+/* Returns the number of leading bytes of text that are printable ASCII or newlines. These bytes need no escape. */
 static size_t count_safe(const char *text)
 {
 	size_t n = 0;
@@ -17,7 +17,10 @@ static size_t count_safe(const char *text)
 	return n;
 }
 
-/* Write one other character, escaped if it is a control character or invalid UTF-8. Returns the number of its bytes. */
+/*
+ * Write the UTF-8 character at the start of text, escaped if it is a control character. An invalid byte is written as
+ * \\xHH. Returns the number of bytes of text that were written.
+ */
 static size_t write_special(const char *text, size_t left, FILE *out)
 {
 	uint32_t code;
@@ -32,8 +35,10 @@ static size_t write_special(const char *text, size_t left, FILE *out)
 	return n > 0 ? n : 1;
 }
 
-/* Write JSON. Invalid UTF-8 and terminal control characters only occur in JSON strings, so write_special() can escape
- * them. */
+/*
+ * Write root as JSON, and release it. Invalid UTF-8 and terminal control characters occur only inside JSON strings. So
+ * the escapes of write_special() keep the JSON valid.
+ */
 static void write_json(struct json_object *root, int flags, FILE *out)
 {
 	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);

@@ -6,8 +6,8 @@
 
 struct json_object;
 
-/* Write JSON in the format that the whole tool uses. Releases root. */
+/* Write root as indented JSON, and release root. */
 void gpubpf_json_write(struct json_object *root, FILE *out);
-void gpubpf_json_line(struct json_object *root, FILE *out); /* writes it in one line */
+void gpubpf_json_line(struct json_object *root, FILE *out); /* like gpubpf_json_write(), in one line */
 
 #endif

@@ -1,10 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels that a session knows: their ids, names, parameters, and the targets that built their twins. */
-#include "core/session/session.h"
+/*
+ * Keeps a table of the GPU kernels that a session knows. Per kernel: id, name, parameters, and the target that built
+ * its twin.
+ */
+#include "core/session/private.h"
 
+#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct gpubpf_kernel_name {
+	uint32_t id;
+	char text[256]; /* the short name, possibly truncated, under which agents count launches */
+	/*
+	 * The untruncated name is in `whole`, which is NULL if it equals `text`. The demangled name is in `plain`,
+	 * which is NULL until a report needs it.
+	 */
+	char *whole, *plain;
+	const char *route;  /* the target that built the kernel's twin; NULL: no twin */
+	char assembler[32]; /* the user's assembler that turned the twin's PTX into machine code; "": none */
+	struct gpubpf_signature *signature; /* NULL: not known */
+};
+
+struct session_kernels {
+	struct gpubpf_kernel_name **ids; /* [n], indexed by id */
+	uint32_t n;
+	void *names; /* tree of the same kernels by name, for tsearch(3) */
+};
+
+int gpubpf_kernels_create(struct gpubpf_session *s)
+{
+	s->kernels = calloc(1, sizeof(*s->kernels));
+	return s->kernels ? 0 : -ENOMEM;
+}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -13,29 +42,35 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Make room for one more kernel in s->kernel_ids; the array grows by powers of two. */
+/*
+ * Make room for one more kernel in ids[]. The array grows by powers of two. Returns false if the table is full or
+ * memory is short.
+ */
 static bool have_room(struct gpubpf_session *s)
 {
-	uint32_t n = s->nkernel_ids;
+	uint32_t n = s->kernels->n;
 	void *grown;
 
 	if (n == GPUBPF_MAX_KERNEL_IDS)
 		return false;
 	if (n & (n - 1))
 		return true;
-	grown = realloc(s->kernel_ids, (n ? n * 2ul : 1) * sizeof(*s->kernel_ids));
+	grown = realloc(s->kernels->ids, (n ? n * 2ul : 1) * sizeof(*s->kernels->ids));
 	if (grown)
-		s->kernel_ids = grown;
+		s->kernels->ids = grown;
 	return grown;
 }
 
-/* The names are in a balanced tree, because they come from peers that could choose names to make a hash table slow. */
+/*
+ * Looks the name up in a balanced tree. A peer chooses the names, and could choose them so that all collide in a hash
+ * table.
+ */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 {
 	struct gpubpf_kernel_name key, *name, **found;
 
 	snprintf(key.text, sizeof(key.text), "%s", text);
-	found = tfind(&key, &s->kernel_names, compare_names);
+	found = tfind(&key, &s->kernels->names, compare_names);
 	if (found)
 		return (*found)->id;
 	if (!have_room(s) || !(name = malloc(sizeof(*name))))
@@ -45,56 +80,55 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	name->route = NULL;
 	name->assembler[0] = 0;
 	name->signature = NULL;
-	name->id = s->nkernel_ids;
-	if (!tsearch(name, &s->kernel_names, compare_names)) {
+	name->id = s->kernels->n;
+	if (!tsearch(name, &s->kernels->names, compare_names)) {
 		free(name);
 		return UINT32_MAX;
 	}
-	s->kernel_ids[s->nkernel_ids++] = name;
+	s->kernels->ids[s->kernels->n++] = name;
 	return name->id;
 }
 
 void gpubpf_kernel_set_full_name(struct gpubpf_session *s, uint32_t id, const char *whole)
 {
-	if (id < s->nkernel_ids && !s->kernel_ids[id]->whole && strcmp(whole, s->kernel_ids[id]->text))
-		s->kernel_ids[id]->whole = strdup(whole);
+	if (id < s->kernels->n && !s->kernels->ids[id]->whole && strcmp(whole, s->kernels->ids[id]->text))
+		s->kernels->ids[id]->whole = strdup(whole);
 }
 
 void gpubpf_kernel_set_route(struct gpubpf_session *s, uint32_t id, const char *route, const char *assembler)
 {
-	if (id >= s->nkernel_ids)
+	if (id >= s->kernels->n)
 		return;
-	s->kernel_ids[id]->route = route;
-	snprintf(s->kernel_ids[id]->assembler, sizeof(s->kernel_ids[id]->assembler), "%s", assembler);
+	s->kernels->ids[id]->route = route;
+	snprintf(s->kernels->ids[id]->assembler, sizeof(s->kernels->ids[id]->assembler), "%s", assembler);
 }
 
 void gpubpf_kernel_set_signature(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature)
 {
-	if (id >= s->nkernel_ids || s->kernel_ids[id]->signature)
+	if (id >= s->kernels->n || s->kernels->ids[id]->signature)
 		return;
-	s->kernel_ids[id]->signature = *signature;
+	s->kernels->ids[id]->signature = *signature;
 	*signature = NULL;
 }
 
 const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_session *s, uint64_t id)
 {
-	return id < s->nkernel_ids ? s->kernel_ids[id]->signature : NULL;
+	return id < s->kernels->n ? s->kernels->ids[id]->signature : NULL;
 }
 
 const char *gpubpf_kernel_full_name(const struct gpubpf_session *s, uint64_t id)
 {
-	if (id >= s->nkernel_ids)
+	if (id >= s->kernels->n)
 		return "";
-	return s->kernel_ids[id]->whole ? s->kernel_ids[id]->whole : s->kernel_ids[id]->text;
+	return s->kernels->ids[id]->whole ? s->kernels->ids[id]->whole : s->kernels->ids[id]->text;
 }
 
-/* The C++ ABI's demangler from the C++ library. Names come from images; the session shows a name that the demangler
- * rejects as it is. */
+/* The demangler of the C++ ABI, from the C++ library. If it rejects a name, the session shows the mangled name. */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
 const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bool demangle)
 {
-	struct gpubpf_kernel_name *name = id < s->nkernel_ids ? s->kernel_ids[id] : NULL;
+	struct gpubpf_kernel_name *name = id < s->kernels->n ? s->kernels->ids[id] : NULL;
 	const char *whole = gpubpf_kernel_full_name(s, id);
 	int status;
 
@@ -107,7 +141,7 @@ const char *gpubpf_kernel_display_name(struct gpubpf_session *s, uint64_t id, bo
 
 const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id)
 {
-	return id < s->nkernel_ids ? gpubpf_kernel_full_name(s, id) : NULL;
+	return id < s->kernels->n ? gpubpf_kernel_full_name(s, id) : NULL;
 }
 
 static void free_name(void *arg)
@@ -120,8 +154,27 @@ static void free_name(void *arg)
 	free(name);
 }
 
-void gpubpf_kernel_ids_free(struct gpubpf_session *s)
+void gpubpf_kernels_destroy(struct gpubpf_session *s)
 {
-	tdestroy(s->kernel_names, free_name);
-	free(s->kernel_ids);
+	if (!s->kernels)
+		return;
+	tdestroy(s->kernels->names, free_name);
+	free(s->kernels->ids);
+	free(s->kernels);
+	s->kernels = NULL;
+}
+
+uint32_t gpubpf_kernels_count(const struct gpubpf_session *s)
+{
+	return s->kernels->n;
+}
+
+const char *gpubpf_kernel_route(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->kernels->n && s->kernels->ids[id]->route ? s->kernels->ids[id]->route : "";
+}
+
+const char *gpubpf_kernel_assembler(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->kernels->n ? s->kernels->ids[id]->assembler : "";
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs for places with names, such as opcodes, lines and marks (core/model/places.h). Only the kernel's code shows
- * which program matches which place. */
+/*
+ * Matches programs with named places in kernels, such as opcodes, source lines and marks (core/model/places.h). The
+ * match needs the kernel's code, because only the code shows these names.
+ */
 #ifndef GPUBPF_SESSION_NAMED_PLACES_H
 #define GPUBPF_SESSION_NAMED_PLACES_H
 
@@ -13,29 +15,46 @@
 struct gpubpf_prog;
 struct gpubpf_unit;
 
-#define GPUBPF_MAX_NAMED 64 /* maximum programs of a session at places of one kind */
-#define GPUBPF_MAX_SETS 16  /* maximum different sets of programs at places of one kind in a kernel */
+#define GPUBPF_MAX_NAMED 64 /* maximum number of a session's programs at named places of one kind */
+#define GPUBPF_MAX_SETS 16  /* maximum number of different sets of programs at places of one kind in a kernel */
 
-/* A kernel, which is one of infos[n], and the functions that it calls: calls[i] is true if it calls infos[i]. */
+/*
+ * A kernel and the functions that it calls. `kernel` points into infos[n]; calls[i] is true if the kernel calls
+ * infos[i].
+ */
 struct gpubpf_named_scope {
 	const struct gpubpf_kernel_info *infos, *kernel;
 	const bool *calls;
 	uint32_t n;
 };
 
-/* The unit's programs of the place's kind that match the place: bit i for the i-th program of that kind. */
+/*
+ * Returns the set of programs that match the place, as a bit mask. Bit i is the i-th program in the unit whose kind of
+ * place is the same.
+ */
 uint64_t gpubpf_named_set(const struct gpubpf_unit *unit, const struct gpubpf_place *place);
-/* Collects the different non-empty sets (gpubpf_named_set()) at the places of a kind. Returns their number, or
- * GPUBPF_MAX_SETS + 1 if there are too many. */
+/*
+ * Store in sets[] the different non-empty results of gpubpf_named_set() for all places of a kind. Returns their number,
+ * or GPUBPF_MAX_SETS + 1 if there are more than GPUBPF_MAX_SETS.
+ */
 uint32_t gpubpf_named_sets(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind,
 			   uint64_t sets[GPUBPF_MAX_SETS]);
-/* Set the bits in named[], by program of the unit, for all programs in one of the sets. */
+/*
+ * Set in named[] the bit of every program that is in one of the sets. The bit's number is the program's index in the
+ * unit.
+ */
 void gpubpf_named_mark(const struct gpubpf_unit *unit, enum gpubpf_site kind, const uint64_t *sets, uint32_t n,
 		       uint8_t named[GPUBPF_PLAN_LINKS / 8]);
-/* Insert a site at all places of its kind that have that set. 0, -ENOMEM. */
+/*
+ * Append to *to one insertion of `site` for each place of this kind at which exactly the programs in `set` run. Returns
+ * 0 or -ENOMEM.
+ */
 int gpubpf_named_insert(const struct gpubpf_unit *unit, const struct gpubpf_named_scope *in, enum gpubpf_site kind,
 			uint64_t set, uint32_t site, struct gpubpf_insertions *to);
-/* Is the program for places with names? gpubpf_named_first_program() returns the unit's first such program, or NULL. */
+/*
+ * The first function returns true if the program runs at named places. The second returns the unit's first such
+ * program, or NULL.
+ */
 bool gpubpf_prog_has_named_place(const struct gpubpf_prog *prog);
 const struct gpubpf_prog *gpubpf_named_first_program(const struct gpubpf_unit *unit);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterates over the programs of a session, and selects the programs for a twin. */
+/*
+ * Iterates over the programs of a session, and copies the session's unit for one twin. In this copy, only the programs
+ * of that twin match kernels.
+ */
 #include "core/session/session.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	struct gpubpf_prog *progs = malloc((unit->nprogs + 1) * sizeof(*progs));
 
 	if (!progs)
@@ -28,10 +31,11 @@ int gpubpf_links_make_unit(const struct gpubpf_session *s, const uint32_t *links
 
 const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s, const struct gpubpf_prog *prev)
 {
-	const struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	const struct gpubpf_prog *next = prev ? prev + 1 : unit ? unit->progs : NULL;
 
-	while (unit && next < unit->progs + unit->nprogs && s->links && s->links[next - unit->progs].borrowed)
+	while (unit && next < unit->progs + unit->nprogs && gpubpf_session_link(s, 0) &&
+	       gpubpf_link_is_borrowed(gpubpf_session_link(s, next - unit->progs)))
 		next++;
 	return unit && next < unit->progs + unit->nprogs ? next : NULL;
 }
@@ -53,7 +57,7 @@ const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog)
 
 uint32_t gpubpf_prog__number(const struct gpubpf_prog *prog)
 {
-	const struct gpubpf_unit *unit = prog->session ? &prog->session->loaded->unit : NULL;
+	const struct gpubpf_unit *unit = prog->session ? gpubpf_session_unit(prog->session) : NULL;
 
 	for (uint32_t m = 0; unit && m < unit->nmaps; m++)
 		for (uint32_t i = 0; unit->maps[m].object == prog->object && i < unit->maps[m].ntargets; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores the parameters of kernels, from their images. The session needs them to format arguments that programs send,
- * and for `kernel list`. */
+/*
+ * Stores the parameters of GPU kernels, as their images describe them. The session needs them for `kernel list`, and to
+ * format kernel arguments in records of programs.
+ */
 #include "signature.h"
 
 #include <stdio.h>
@@ -19,7 +21,7 @@ static enum gpubpf_typed_how param_format(const struct gpubpf_param *p)
 {
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
-		/* an 8-byte integer of unknown type may be an address */
+		/* an 8-byte integer without a type name may be an address */
 		return gpubpf_param_is_signed(p)   ? GPUBPF_TYPED_SIGNED :
 		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS :
 						     GPUBPF_TYPED_UNSIGNED;

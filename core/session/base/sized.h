@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The public structs that begin with their own size, as size_t. Caller and library may have different versions. New
- * members are only added at the end, as in libbpf's option structs. A shorter struct lacks members, which count as
- * zero. A longer one is accepted if the members that this library does not know are zero. The structs have no padding,
- * which a program need not clear: members called unused fill the gaps. tests/session/exports compiles with -Wpadded.
+ * Copies public structs whose first member is their size (a size_t). An application and the library may have different
+ * versions of such a struct. New members are only added at the end, as in libbpf's option structs.
+ *
+ * If the application's struct is shorter, the missing members count as zero. If it is longer, the members that this
+ * library does not know must be zero. The structs have no padding, because an application might not clear padding;
+ * members called unused fill the gaps. tests/core/session/exports compiles with -Wpadded.
  */
 #ifndef GPUBPF_SESSION_SIZED_H
 #define GPUBPF_SESSION_SIZED_H
@@ -11,17 +13,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Maximum accepted size, larger than any version of these structs: a larger `sz` was never initialized. */
+/*
+ * The maximum accepted size. It is larger than all versions of these structs, so a larger `sz` was never initialized.
+ */
 #define GPUBPF_SIZED_MAX 4096
 #define GPUBPF_SIZED_WHY "sz is not set, or it uses members that only a newer libgpubpf knows"
 
-/* Can this library, which knows `known` bytes of the struct, use the caller's struct? */
+/* Returns true if this library, which knows the first `known` bytes of the struct, can use the caller's struct. */
 bool gpubpf_sized_is_valid(const void *theirs, size_t known);
-/* Copy the caller's members into our struct of `known` bytes; missing members become zero. 0, or -EINVAL with our
- * struct unchanged. */
+/*
+ * Copy the caller's members into our struct of `known` bytes; missing members become zero. Returns 0, or -EINVAL
+ * without a change of our struct.
+ */
 int gpubpf_sized_copy_in(void *ours, size_t known, const void *theirs);
-/* Copy our members into the caller's struct up to its size, and keep its `sz`. 0, or -EINVAL with the caller's struct
- * unchanged. */
+/*
+ * Copy our members into the caller's struct up to its size, and keep its `sz`. Returns 0, or -EINVAL without a change
+ * of the caller's struct.
+ */
 int gpubpf_sized_copy_out(void *theirs, size_t known, const void *ours);
 
 #endif

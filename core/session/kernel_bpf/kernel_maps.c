@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Synchronized maps: maps that programs of the Linux kernel and of a GPU both use, if the two cannot share one memory.
- * Each side has a map, and the session synchronizes the two every few milliseconds and before each read. Side 0 is the
- * session's arenas, side 1 is the kernel's map.
+ * Synchronizes a map that Linux kernel programs and GPU programs both use but that cannot be in shared memory. The
+ * Linux kernel and the session each have a map of their own. The session copies changes between the two every few
+ * milliseconds and before each read. In this folder, side 0 is the session's map in its arenas, and side 1 is the Linux
+ * map.
  */
-#include "kernel_maps.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/base/loader_ops.h"
+#include "core/session/maps/loader_ops.h"
 
-#define PASS_SHARE 20u                 /* passes take at most this fraction of the time: 1 / PASS_SHARE */
-#define SHORT_PASS_NS 1000000ull            /* a pass of a map that takes less than this runs for every read */
-#define MIRROR_PERIOD_NS 100000000ull        /* period of mirror copies, for maps in a device's own memory */
-
-struct gpubpf_linux_maps {
-	uint32_t n;
-	uint64_t next_ns, mirrors_ns;
-	struct gpubpf_linux_heap waiting;
-	struct gpubpf_linux_synced_map all[GPUBPF_MAX_MAPS];
-};
+#define PASS_SHARE 20u                 /* passes take at most 1 / PASS_SHARE of the time */
+#define SHORT_PASS_NS 1000000ull            /* each read runs a pass first if the map's pass takes less than this */
+#define MIRROR_PERIOD_NS 100000000ull        /* period of copies to mirrors, for devices with their own memory */
 
 /* -- opening -- */
 
@@ -41,20 +35,23 @@ const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map)
 	uint32_t flags = map->type->flags;
 
 	if (flags & GPUBPF_MAP_OF_MAPS)
-		return "their elements are each side's own maps";
+		return "their elements are maps, which either the Linux kernel or the GPU has";
 	if (flags & GPUBPF_MAP_PROGS)
-		return "their elements are each side's own programs";
+		return "their elements are programs, for either the Linux kernel or the GPU";
 	if (flags & GPUBPF_MAP_STACKS)
-		return "stack ids are each side's own";
+		return "the Linux kernel and the GPU number stacks differently";
 	if (flags & GPUBPF_MAP_ASKED)
 		return "pushed values cannot be read";
 	return kind_of(map) ? NULL : "maps of this kind are not synchronized";
 }
 
-/* Why the session's map cannot be synchronized; NULL: it can. takes: kernel programs pop values. */
+/*
+ * Returns why the session's map cannot be synchronized, or NULL if it can. kernel_pops: Linux kernel programs pop
+ * values.
+ */
 static const char *why_not_synced(const struct gpubpf_session *s, uint32_t index, bool kernel_pops)
 {
-	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	const struct gpubpf_map *map = &gpubpf_session_unit(s)->maps[index];
 
 	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && gpubpf_linux_queue_is_split(s, index, kernel_pops))
 		return GPUBPF_LINUX_BOTH_TAKE;
@@ -68,24 +65,22 @@ static int add_synced_map(struct gpubpf_session *s, uint32_t map, int fd, bool k
 	struct gpubpf_linux_synced_map *c;
 	int err;
 
-	if (!s->linux_maps)
-		s->linux_maps = calloc(1, sizeof(*s->linux_maps));
-	if (!s->linux_maps)
+	if (!gpubpf_kernel_bpf_get(s))
 		return -ENOMEM;
-	s->synced_ops = &synced_ops;
-	c = &s->linux_maps->all[s->linux_maps->n];
+	gpubpf_maps_set_synced_ops(s, &synced_ops);
+	c = &s->kernel_bpf->map[s->kernel_bpf->nmaps];
 	*c = (struct gpubpf_linux_synced_map){ .s = s,
 					       .map = map,
 					       .fd = fd,
 					       .kernel_pops = kernel_pops,
-					       .waiting = &s->linux_maps->waiting,
-					       .kind = kind_of(&s->loaded->unit.maps[map]) };
+					       .waiting = &s->kernel_bpf->waiting,
+					       .kind = kind_of(&gpubpf_session_unit(s)->maps[map]) };
 	if (gpubpf_loader_find_reader(s, map))
 		c->waiting = &c->own;
 	err = c->kind->open(c);
 	if (err < 0)
 		c->kind->close(c);
-	s->linux_maps->n += !err;
+	s->kernel_bpf->nmaps += !err;
 	return err;
 }
 
@@ -101,14 +96,14 @@ const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd
 
 void gpubpf_linux_maps_close(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
-		s->linux_maps->all[i].kind->close(&s->linux_maps->all[i]);
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
-		gpubpf_linux_records_free(&s->linux_maps->all[i].own);
-	if (s->linux_maps)
-		gpubpf_linux_records_free(&s->linux_maps->waiting);
-	free(s->linux_maps);
-	s->linux_maps = NULL;
+	struct session_kernel_bpf *k = s->kernel_bpf;
+
+	for (uint32_t i = 0; i < k->nmaps; i++)
+		k->map[i].kind->close(&k->map[i]);
+	for (uint32_t i = 0; i < k->nmaps; i++)
+		gpubpf_linux_records_free(&k->map[i].own);
+	gpubpf_linux_records_free(&k->waiting);
+	k->nmaps = 0;
 }
 
 /* -- passes -- */
@@ -120,7 +115,8 @@ static void note_full(struct gpubpf_linux_synced_map *c)
 	if (c->full_noted || !(kernel || own))
 		return;
 	c->full_noted = true;
-	gpubpf_session_note(c->s, "map %s: it is full %s: keys without room there are only on the other side",
+	gpubpf_session_note(c->s,
+			    "map %s is full %s; keys that did not fit exist only in the other map; raise max_entries",
 			    gpubpf_linux_get_map(c)->name, kernel ? "on the Linux kernel's side" : "on the GPU's side");
 }
 
@@ -136,14 +132,14 @@ int gpubpf_linux_merge(struct gpubpf_linux_synced_map *c)
 static void note_failed_sync(struct gpubpf_linux_synced_map *c, int err)
 {
 	if (err < 0)
-		gpubpf_session_note(c->s, "map %s: changes of one side did not reach the other: %s",
+		gpubpf_session_note(c->s, "map %s: changes were not copied between the Linux kernel and the GPU: %s",
 				    gpubpf_linux_get_map(c)->name, strerror(-err));
 }
 
 static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 {
-	for (uint32_t i = 0; i < s->loaded->unit.nprogs; i++) {
-		const struct gpubpf_facts *facts = s->loaded->unit.progs[i].facts;
+	for (uint32_t i = 0; i < gpubpf_session_unit(s)->nprogs; i++) {
+		const struct gpubpf_facts *facts = gpubpf_session_unit(s)->progs[i].facts;
 
 		if (facts && facts->clock && facts->map_use[map])
 			return true;
@@ -151,20 +147,21 @@ static bool reads_clock(const struct gpubpf_session *s, uint32_t map)
 	return false;
 }
 
-/* Warn if GPU programs read a clock and only read the map: they may compare the clock with times that kernel programs
- * wrote, which arrive one pass later. */
+/*
+ * Warn if GPU programs read a clock and only read the map. Such a program may compare the clock with times that Linux
+ * kernel programs wrote into the map. The GPU program sees these times one pass late.
+ */
 static void warn_stale_clock(struct gpubpf_linux_synced_map *c)
 {
-	uint32_t use = c->s->map_use[c->map];
+	uint32_t use = gpubpf_session_map_use(c->s)[c->map];
 
 	if (c->stale_noted || c->kind != &gpubpf_linux_keyed || !(use & GPUBPF_USE_READ))
 		return;
 	c->stale_noted = true;
 	if (!(use & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ)) && reads_clock(c->s, c->map))
 		gpubpf_session_note(c->s,
-				    "map %s: writes of the Linux kernel's programs reach the GPU's about %u ms "
-				    "later, so times in it are that old; an array with BPF_F_MMAPABLE is one "
-				    "memory for both",
+				    "map %s: what Linux kernel programs write reaches GPU programs after about %u "
+				    "ms; an array with BPF_F_MMAPABLE has no such delay",
 				    gpubpf_linux_get_map(c)->name, GPUBPF_LINUX_PASS_NS / 1000000);
 }
 
@@ -184,27 +181,27 @@ void gpubpf_linux_maps_pass(struct gpubpf_session *s)
 {
 	uint64_t began = gpubpf_now_ns(), ended;
 
-	if (!s->linux_maps)
+	if (!s->kernel_bpf)
 		return;
-	for (uint32_t i = 0; i < s->linux_maps->n; i++)
-		run_pass(&s->linux_maps->all[i]);
+	for (uint32_t i = 0; i < s->kernel_bpf->nmaps; i++)
+		run_pass(&s->kernel_bpf->map[i]);
 	ended = gpubpf_now_ns();
-	s->linux_maps->next_ns = ended + PASS_SHARE * (ended - began);
-	if (s->linux_maps->next_ns < began + GPUBPF_LINUX_PASS_NS)
-		s->linux_maps->next_ns = began + GPUBPF_LINUX_PASS_NS;
+	s->kernel_bpf->next_ns = ended + PASS_SHARE * (ended - began);
+	if (s->kernel_bpf->next_ns < began + GPUBPF_LINUX_PASS_NS)
+		s->kernel_bpf->next_ns = began + GPUBPF_LINUX_PASS_NS;
 }
 
 bool gpubpf_linux_maps_is_active(const struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
-		if (!s->linux_maps->all[i].suspended)
+	for (uint32_t i = 0; s->kernel_bpf && i < s->kernel_bpf->nmaps; i++)
+		if (!s->kernel_bpf->map[i].suspended)
 			return true;
 	return false;
 }
 
 void gpubpf_linux_maps_poll(struct gpubpf_session *s)
 {
-	if (gpubpf_linux_maps_is_active(s) && gpubpf_now_ns() >= s->linux_maps->next_ns)
+	if (gpubpf_linux_maps_is_active(s) && gpubpf_now_ns() >= s->kernel_bpf->next_ns)
 		gpubpf_linux_maps_pass(s);
 }
 
@@ -212,9 +209,9 @@ bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s)
 {
 	uint64_t now = gpubpf_now_ns();
 
-	if (!gpubpf_linux_maps_is_active(s) || now < s->linux_maps->mirrors_ns)
+	if (!gpubpf_linux_maps_is_active(s) || now < s->kernel_bpf->mirrors_ns)
 		return false;
-	s->linux_maps->mirrors_ns = now + MIRROR_PERIOD_NS;
+	s->kernel_bpf->mirrors_ns = now + MIRROR_PERIOD_NS;
 	return true;
 }
 
@@ -222,11 +219,11 @@ bool gpubpf_linux_maps_need_mirrors(struct gpubpf_session *s)
 
 static struct gpubpf_linux_synced_map *find_synced(const struct gpubpf_session *s, uint32_t map)
 {
-	struct gpubpf_linux_maps *maps = s->linux_maps;
+	struct session_kernel_bpf *maps = s->kernel_bpf;
 
-	for (uint32_t i = 0; maps && i < maps->n; i++)
-		if (maps->all[i].map == map)
-			return &maps->all[i];
+	for (uint32_t i = 0; maps && i < maps->nmaps; i++)
+		if (maps->map[i].map == map)
+			return &maps->map[i];
 	return NULL;
 }
 
@@ -250,6 +247,17 @@ static bool is_due(const struct gpubpf_linux_synced_map *c)
 	return c->pass_ns < SHORT_PASS_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->pass_ns;
 }
 
+/* Is the session's queue or stack empty? Its readers would see an end, although the Linux kernel's map has values. */
+static bool is_empty_queue(const struct gpubpf_linux_synced_map *c)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
+	uint32_t unused = gpubpf_linux_get_map(c)->max_entries; /* the slot after the values in transit */
+
+	return c->kind == &gpubpf_linux_queue &&
+	       gpubpf_map_lookup(&view, NULL, c->in_transit + (size_t)unused * gpubpf_linux_get_map(c)->value_size) ==
+		       -ENOENT;
+}
+
 void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *key)
 {
 	struct gpubpf_linux_synced_map *c = find_synced(s, map);
@@ -258,7 +266,7 @@ void gpubpf_linux_maps_sync(struct gpubpf_session *s, uint32_t map, const void *
 		return;
 	if (key && c->kind->sync_key)
 		note_failed_sync(c, c->kind->sync_key(c, key));
-	else if (is_due(c))
+	else if (is_due(c) || is_empty_queue(c))
 		run_pass(c);
 }
 
@@ -328,8 +336,8 @@ static uint64_t rings_deliver(struct gpubpf_session *s, bool all)
 {
 	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_WAIT_NS;
 
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
-		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
+	for (uint32_t i = 0; s->kernel_bpf && i < s->kernel_bpf->nmaps; i++) {
+		struct gpubpf_linux_synced_map *c = &s->kernel_bpf->map[i];
 		struct sys_object *reader = c->waiting == &c->own ? gpubpf_loader_find_reader(s, c->map) : NULL;
 
 		if (!c->suspended && gpubpf_linux_records_has_room(c->waiting))
@@ -337,7 +345,7 @@ static uint64_t rings_deliver(struct gpubpf_session *s, bool all)
 		if (c->own.n)
 			n += gpubpf_linux_records_deliver(s, &c->own, reader, until);
 	}
-	return s->linux_maps ? n + gpubpf_linux_records_deliver(s, &s->linux_maps->waiting, NULL, until) : 0;
+	return s->kernel_bpf ? n + gpubpf_linux_records_deliver(s, &s->kernel_bpf->waiting, NULL, until) : 0;
 }
 
 static bool rings_has_room(const struct gpubpf_session *s, uint32_t map)
@@ -352,8 +360,8 @@ void gpubpf_linux_rings_flush(struct gpubpf_session *s)
 	uint64_t began = gpubpf_now_ns();
 
 	gpubpf_reader_run(s, false);
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
-		struct gpubpf_linux_synced_map *c = &s->linux_maps->all[i];
+	for (uint32_t i = 0; s->kernel_bpf && i < s->kernel_bpf->nmaps; i++) {
+		struct gpubpf_linux_synced_map *c = &s->kernel_bpf->map[i];
 
 		if (c->own.n)
 			gpubpf_linux_records_deliver(s, &c->own, gpubpf_loader_find_reader(s, c->map), began);

@@ -7,14 +7,16 @@
 
 #define FIRST_BUCKETS 64u
 
-/* A key, with its state on both sides after the last pass (had, old_value()) and as this pass reads it (has,
- * new_value()). */
+/*
+ * A key, and its state in both maps (sides). had[], old_value(): after the last pass. has[], new_value(): as this pass
+ * reads it.
+ */
 struct element {
 	struct element *next;
 	uint64_t hash;
 	bool had[2], has[2];
-	bool last;       /* side 0's `last` for the key, see gpubpf_merge_found_fn */
-	uint8_t bytes[]; /* the key, then two old values, then two new values */
+	bool last;       /* the argument `last` of gpubpf_merge_found_fn for side 0 */
+	uint8_t bytes[]; /* the key, the old values of sides 0 and 1, and the new values of sides 0 and 1 */
 };
 
 struct gpubpf_merge {
@@ -23,8 +25,8 @@ struct gpubpf_merge {
 	struct element **buckets;
 	uint64_t nbuckets, n;
 	uint64_t rejected[2], nchanges;
-	int reading;                         /* the side that is being read */
-	uint8_t *scratch, *scratch1, *zeros; /* each has the size of a value */
+	int reading;                         /* 0 or 1, the side that this pass is reading */
+	uint8_t *scratch, *scratch1, *zeros; /* buffers of value_size bytes each */
 };
 
 struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, const struct gpubpf_merge_side sides[2])
@@ -110,7 +112,7 @@ static void grow_table(struct gpubpf_merge *m)
 			buckets[e->hash % more] = e;
 		}
 	if (!buckets)
-		return; /* the table works with the old buckets, but slower */
+		return; /* without memory the table keeps its buckets, and look-ups are slower */
 	free(m->buckets);
 	m->buckets = buckets;
 	m->nbuckets = more;
@@ -160,7 +162,7 @@ static int read_side(struct gpubpf_merge *m, int side)
 	return m->sides[side].each(m->sides[side].side, on_found, m);
 }
 
-/* -- keys on one side -- */
+/* -- keys that only one side has -- */
 
 static void record_value(struct gpubpf_merge *m, struct element *e, int side, const void *value)
 {
@@ -175,8 +177,8 @@ static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const 
 	m->nchanges += !err;
 	if (!err)
 		record_value(m, e, to, m->o.keys_only ? m->zeros : value);
-	else if (err != -EEXIST) /* -EEXIST: another writer has inserted the key, so the next pass finds a new key on
-				  * both sides */
+	/* -EEXIST: another writer has inserted the key; the next pass finds it on both sides */
+	else if (err != -EEXIST)
 		m->rejected[to]++;
 }
 
@@ -198,8 +200,10 @@ static bool is_changed(const struct gpubpf_merge *m, struct element *e, int side
 	return !e->had[side] || memcmp(old_value(m, e, side), new_value(m, e, side), m->o.value_size);
 }
 
-/* For sums, per word: *more = what `side` has added since the last pass, *less = minus the value after the
- * last pass. */
+/*
+ * Only for a map of sums. For each word, store in *more the amount that `side` has added since the last pass. Store in
+ * *less the negative of the word's value after the last pass.
+ */
 static void diff_since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
@@ -210,8 +214,10 @@ static void diff_since(const struct gpubpf_merge *m, struct element *e, int side
 	}
 }
 
-/* The other side has deleted the key, and `side` has changed its value since the last pass. Keep the key on both sides:
- * with the changed value; for sums, with the amount added since the last pass. */
+/*
+ * The other side has deleted the key, and `side` has changed the value since the last pass. Keep the key on both sides
+ * with the changed value. In a map of sums, the key's value becomes the amount that was added since the last pass.
+ */
 static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
@@ -221,7 +227,7 @@ static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 	if (m->o.sums && e->had[side]) {
 		diff_since(m, e, side, m->scratch, m->scratch1);
 		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
-			return; /* this side has deleted the key too */
+			return; /* `side` has deleted the key in the meantime too */
 		stays = m->scratch;
 	}
 	record_value(m, e, side, stays);
@@ -257,7 +263,7 @@ static void merge_one_sided(struct gpubpf_merge *m, struct element *e, int side)
 	}
 }
 
-/* -- keys on both sides -- */
+/* -- keys that both sides have -- */
 
 static bool is_zero(const uint8_t *value, uint32_t size)
 {
@@ -272,8 +278,10 @@ static int add_words(struct gpubpf_merge *m, struct element *e, int to, const ui
 	return err;
 }
 
-/* Set both sides to their last common value plus what both have added since the last pass. Side 0's old_value() is the
- * common value. */
+/*
+ * Set the values of both sides to their last common value plus the amounts that both have added since the last pass.
+ * The common value is old_value() of side 0.
+ */
 static void merge_sums(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];
@@ -286,7 +294,7 @@ static void merge_sums(struct gpubpf_merge *m, struct element *e)
 		set_word(m, m->scratch1, at, word_at(m, new_value(m, e, 1), at) - base);
 	}
 	if (add_words(m, e, 1, m->scratch) < 0)
-		return; /* side 1 has just deleted the key: the next pass handles it */
+		return; /* side 1 has just deleted the key; the next pass handles this */
 	record_value(m, e, 0, new_value(m, e, 0));
 	if (!add_words(m, e, 0, m->scratch1))
 		for (uint32_t at = 0; at < m->o.value_size; at += m->o.word)
@@ -294,8 +302,10 @@ static void merge_sums(struct gpubpf_merge *m, struct element *e)
 	record_value(m, e, 1, common);
 }
 
-/* Compute in to[] the value that each side must get: its own words, with words replaced that the other side has
- * changed. Returns true if any word is replaced. */
+/*
+ * Store in to[side] the value that each side must get. If only one side has changed a word, both get this side's word.
+ * If both have changed it, both get the word of side 0. Returns true if a side gets a word of the other side.
+ */
 static bool merge_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
 {
 	bool any[2] = { false, false };
@@ -333,9 +343,11 @@ static void merge_values(struct gpubpf_merge *m, struct element *e)
 	uint8_t *to[2] = { m->scratch, m->scratch1 };
 
 	if (merge_words(m, e, to) && (exchange_value(m, e, 1, to[1]) < 0 || exchange_value(m, e, 0, to[0]) < 0))
-		return; /* a side has just deleted the key: the next pass handles it */
-	/* If a program has written a word during this pass, the word differs from the recorded value, so the next pass
-	 * copies it. */
+		return; /* a side has just deleted the key; the next pass handles this */
+	/*
+	 * A program may write a word during this pass. The word then differs from the value that is recorded here, so
+	 * the next pass copies it.
+	 */
 	record_value(m, e, 0, e->last ? to[0] : new_value(m, e, 0));
 	record_value(m, e, 1, to[1]);
 }
@@ -358,7 +370,7 @@ static void merge_element(struct gpubpf_merge *m, struct element *e)
 		merge_one_sided(m, e, e->has[1]);
 }
 
-/* Free the element if neither side has its key. Returns the pointer to the next element's link. */
+/* Free the element if neither side has its key. Returns the address of the pointer to the next element. */
 static struct element **drop_if_gone(struct gpubpf_merge *m, struct element **at)
 {
 	struct element *e = *at;

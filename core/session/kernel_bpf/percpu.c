@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps with one value per multiprocessor or CPU. Each value belongs to one multiprocessor or CPU, and readers get the
- * values of both sides, one after the other. So only keys are synchronized: a key that one side inserts or deletes is
- * inserted or deleted on the other.
+ * Synchronizes maps with one value per CPU or multiprocessor. Each value belongs to one CPU or multiprocessor. Readers
+ * get the values of the CPUs and of the multiprocessors, one after the other. So only keys are synchronized: a key that
+ * one map inserts or deletes is also inserted or deleted in the other.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_maps.h"
+#include "private.h"
 
-/* Returns a digest of all values of a key. merge.c uses it as the value, to see whether a value has changed. */
+/*
+ * Returns a digest of all values of a key. merge.c uses the digest as the key's value, to see whether a value has
+ * changed.
+ */
 static uint64_t digest(const uint8_t *values, size_t size)
 {
 	uint64_t d = 0, word = 0;
@@ -46,12 +49,12 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	struct gpubpf_linux_synced_map *c = side;
 	int err = 0;
 
-	for (uint32_t i = 0; i < c->s->narenas && !err; i++)
+	for (uint32_t i = 0; i < gpubpf_arenas_count(c->s) && !err; i++)
 		err = each_in_arena(c, i, found, arg);
 	return err;
 }
 
-/* Store the digest of the values in *value (0 after an error), and free the values. Returns err. */
+/* Store the digest of the values in *value (0 if err is negative), and free the values. Returns err. */
 static int store_digest(uint8_t *values, size_t size, int err, void *value)
 {
 	uint64_t d = err ? 0 : digest(values, size);
@@ -79,7 +82,7 @@ static int arenas_insert(void *side, const void *key, const void *value)
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 
 	(void)value;
-	c->s->map_set[c->map] = true;
+	gpubpf_map_mark_set(c->s, c->map);
 	return gpubpf_map_update(&view, key, c->zeros, BPF_NOEXIST);
 }
 
@@ -149,7 +152,7 @@ static int open_percpu(struct gpubpf_linux_synced_map *c)
 
 static int sync_percpu_key(struct gpubpf_linux_synced_map *c, const void *key)
 {
-	if (!c->merge || c->s->narenas > 1)
+	if (!c->merge || gpubpf_arenas_count(c->s) > 1)
 		return gpubpf_linux_merge(c);
 	return gpubpf_merge_key(c->merge, key);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and stacks. A pass moves values to the side whose programs pop them, or to the session's side if no program
- * pops. Values that one side pushed keep their order. Values that find no room wait in c->in_transit.
+ * Synchronizes queues and stacks. A pass moves values to the map whose programs pop them, or to the session's map if no
+ * program pops. Values that programs pushed into one map keep their order. Values that do not fit wait in
+ * c->in_transit.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_maps.h"
+#include "private.h"
 
 static bool is_stack(const struct gpubpf_map *map)
 {
@@ -34,7 +35,7 @@ static int put(struct gpubpf_linux_synced_map *c, const void *value)
 				gpubpf_map_update(&view, NULL, value, BPF_ANY);
 }
 
-/* Reverse the values from index `first` on, since popping a stack returns the newest value first. */
+/* Reverse the order of the values from index `first` on, because a stack pops its newest value first. */
 static void reverse_values(struct gpubpf_linux_synced_map *c, uint32_t first, uint8_t *scratch)
 {
 	size_t size = gpubpf_linux_get_map(c)->value_size;
@@ -75,18 +76,20 @@ static int push_all(struct gpubpf_linux_synced_map *c)
 	return err == -E2BIG || err == -EBUSY ? 0 : err;
 }
 
-/* Warn about devices with their own memory: values in their queues are not synchronized. */
+/* Warn about devices with their own memory, because the values in their queues are not synchronized. */
 static void warn_not_shared(struct gpubpf_linux_synced_map *c)
 {
-	for (uint32_t i = 1; i < c->s->narenas; i++)
-		if (c->s->arenas[i].used)
-			gpubpf_session_note(c->s, "map %s: %s has its own memory, whose values only its programs see",
-					    gpubpf_linux_get_map(c)->name, c->s->arenas[i].name);
+	for (uint32_t i = 1; i < gpubpf_arenas_count(c->s); i++)
+		if (gpubpf_arena_at(c->s, i)->used)
+			gpubpf_session_note(c->s,
+					    "map %s: %s has its own memory; values that its programs push are seen "
+					    "only by its programs",
+					    gpubpf_linux_get_map(c)->name, gpubpf_arena_at(c->s, i)->name);
 }
 
 bool gpubpf_linux_queue_is_split(const struct gpubpf_session *s, uint32_t map, bool kernel_pops)
 {
-	return kernel_pops && s->map_use[map] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ);
+	return kernel_pops && gpubpf_session_map_use(s)[map] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ);
 }
 
 static int pass_queue(struct gpubpf_linux_synced_map *c)
@@ -103,8 +106,8 @@ static int pass_queue(struct gpubpf_linux_synced_map *c)
 	warn_not_shared(c);
 	if (c->n_in_transit)
 		gpubpf_session_note(c->s,
-				    "map %s: it is full on the side whose programs take values out: values of "
-				    "the other side wait",
+				    "map %s: the map from which programs pop values is full; new values wait; raise "
+				    "max_entries",
 				    gpubpf_linux_get_map(c)->name);
 	return err ? err : put;
 }

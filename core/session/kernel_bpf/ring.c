@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings: merges the records of the Linux kernel's programs and of the GPU's by time. A record's time is in one of its
- * members; without such a member, it is the time when the session read the record. A record waits
- * GPUBPF_LINUX_RECORD_WAIT_NS for earlier ones.
+ * Merges the records of Linux kernel programs and of GPU programs in rings by time. The time of a record is one of its
+ * members. Without such a member it is the time when the session read the record. A record waits
+ * GPUBPF_LINUX_RECORD_WAIT_NS for earlier records.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/base/loader_ops.h"
+#include "core/session/maps/loader_ops.h"
 #include "core/wire/unix_time.h"
 #include "core/session/maps/entries.h"
-#include "kernel_maps.h"
+#include "private.h"
 
-#define WAITING_BYTES (64u << 20)      /* limit on bytes of waiting records; above it, the earliest is delivered
-					* at once */
+/* maximum bytes of waiting records; above this limit, the earliest record is delivered at once */
+#define WAITING_BYTES (64u << 20)
 #define PERF_PAGES 64                  /* pages of each CPU's buffer */
-#define AHEAD_NS 1000000000ull         /* a member that is more than this after the current time is not a time */
+#define AHEAD_NS 1000000000ull         /* a member whose value is later than now + AHEAD_NS is not a time */
 
 static const char *const time_names[] = {
 	"time", "time_ns", "ts", "ts_ns", "timestamp", "timestamp_ns", "ktime", "ktime_ns", "nsecs",
@@ -53,8 +53,10 @@ static int32_t time_in(const struct gpubpf_linux_synced_map *c, uint32_t type)
 	return -1;
 }
 
-/* Store facts about records of that size, from their BTF type, in c->known. padded: perf events have up to 7 bytes of
- * padding after the record. */
+/*
+ * Store facts about records of that size, from their BTF type, in c->record_info. If `padded` is true, the record is a
+ * perf event, which may end with up to 7 bytes of padding.
+ */
 static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, bool padded)
 {
 	uint32_t type = gpubpf_event_type(c->s, c->map, size), own = size;
@@ -83,7 +85,7 @@ static uint64_t time_of(struct gpubpf_linux_synced_map *c, const void *data, uin
 	return time >= c->opened_ns && time < now + AHEAD_NS ? time : now;
 }
 
-/* -- waiting records: a heap, the earliest first -- */
+/* -- waiting records: a heap with the earliest record on top -- */
 
 static bool is_before(const struct gpubpf_linux_record *a, const struct gpubpf_linux_record *b)
 {
@@ -156,13 +158,13 @@ uint64_t gpubpf_linux_records_deliver(struct gpubpf_session *s, struct gpubpf_li
 	uint64_t n = 0;
 
 	for (; h->n && (!gpubpf_linux_records_has_room(h) || h->record[0]->time <= until); n++) {
-		if (reader && !s->loader_ops->has_room(s, reader))
+		if (reader && !gpubpf_loader_has_room(s, reader))
 			break;
 		struct gpubpf_linux_record *r = pop(h);
 
 		gpubpf_reader_deliver(s, r);
 		if (reader)
-			s->loader_ops->deliver_record(s, reader, r->copy, r->data, r->size);
+			gpubpf_loader_deliver(s, reader, r->copy, r->data, r->size);
 		free(r);
 	}
 	return n;
@@ -175,7 +177,7 @@ void gpubpf_linux_records_free(struct gpubpf_linux_heap *h)
 	free(h->record);
 }
 
-/* -- the kernel's records -- */
+/* -- records of Linux kernel programs -- */
 
 static int on_record(void *ctx, void *data, size_t size)
 {

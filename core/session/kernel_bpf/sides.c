@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps with one value per key: the two sides for merge.c. Side 0 is the session's arenas, side 1 is the kernel's
- * map. */
+/*
+ * Implements the two sides of a map with one value per key for merge.c. Side 0 is the session's map in its arenas, side
+ * 1 is the Linux map.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel_maps.h"
+#include "private.h"
 
 /* -- the session's side -- */
 
@@ -28,12 +30,14 @@ static int each_in_arena(struct gpubpf_linux_synced_map *c, uint32_t arena, uint
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Report each key with the sum of its values over all arenas. An iteration that never ends, because programs insert
- * keys, stops after narenas * max_entries steps. */
+/*
+ * Report each key with the sum of its values over all arenas. Programs that insert keys could make the iteration
+ * endless. So it stops after narenas * max_entries keys.
+ */
 static int each_summed(struct gpubpf_linux_synced_map *c, uint8_t *key, uint8_t *value)
 {
 	const struct gpubpf_map *map = gpubpf_linux_get_map(c);
-	uint64_t left = (uint64_t)map->max_entries * c->s->narenas;
+	uint64_t left = (uint64_t)map->max_entries * gpubpf_arenas_count(c->s);
 	uint8_t *next = value + map->value_size;
 	int err = gpubpf_map__get_next_key(map, NULL, key, map->key_size);
 
@@ -48,8 +52,10 @@ static int each_summed(struct gpubpf_linux_synced_map *c, uint8_t *key, uint8_t 
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Report the elements of all arenas. If several arenas have a key, it is reported with their sum; if values are no
- * sums, once per arena, so that the last arena's value counts, as in look-ups. */
+/*
+ * Report the elements of all arenas. If the values are sums, a key in several arenas is reported once with the total.
+ * Otherwise each arena reports the key, and the last arena's value counts, as in look-ups.
+ */
 static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 {
 	struct gpubpf_linux_synced_map *c = side;
@@ -59,18 +65,20 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 
 	c->found = found;
 	c->arg = arg;
-	if (!err && is_summed(c) && c->s->narenas > 1)
+	if (!err && is_summed(c) && gpubpf_arenas_count(c->s) > 1)
 		err = each_summed(c, key, value);
 	else
-		for (uint32_t i = 0; i < c->s->narenas && !err; i++)
+		for (uint32_t i = 0; i < gpubpf_arenas_count(c->s) && !err; i++)
 			err = each_in_arena(c, i, key, value);
 	free(key);
 	free(value);
 	return err;
 }
 
-/* Read one key. sync_sides_key() calls it only if there is one arena or values are sums; otherwise only a walk finds
- * the value that counts. */
+/*
+ * Read one key. sync_sides_key() calls it only if there is one arena or values are sums. In other cases only an
+ * iteration over all arenas finds the value that counts.
+ */
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
 	struct gpubpf_linux_synced_map *c = side;
@@ -97,7 +105,7 @@ static int arenas_add(void *side, const void *key, const void *value)
 	for (uint32_t at = 0; at < view.map->value_size && !err; at += c->word)
 		if (word_of(c, value, at))
 			err = gpubpf_map_add(&view, key, at, c->word, word_of(c, value, at));
-	c->s->map_set[c->map] = true;
+	gpubpf_map_mark_set(c->s, c->map);
 	return err;
 }
 
@@ -107,8 +115,8 @@ static int arenas_exchange(void *side, const void *key, const void *old, const v
 	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
 	int err = 0, one;
 
-	c->s->map_set[c->map] = true;
-	if (c->s->narenas > 1 || !c->word)
+	gpubpf_map_mark_set(c->s, c->map);
+	if (gpubpf_arenas_count(c->s) > 1 || !c->word)
 		return gpubpf_map__update_elem(gpubpf_linux_get_map(c), key, view.map->key_size, value,
 					       view.map->value_size, BPF_ANY);
 	for (uint32_t at = 0; at < view.map->value_size; at += c->word) {
@@ -134,7 +142,7 @@ static int arenas_erase(void *side, const void *key)
 	return gpubpf_map__delete_elem(map, key, map->key_size, 0);
 }
 
-/* -- the kernel's side -- */
+/* -- the Linux kernel's side -- */
 
 static int kernel_element(void *arg, const void *key, const void *value)
 {
@@ -186,10 +194,10 @@ int gpubpf_linux_kernel_erase(void *side, const void *key)
 
 static uint32_t word_size(const struct gpubpf_session *s, uint32_t map)
 {
-	uint32_t size = s->loaded->unit.maps[map].value_size;
+	uint32_t size = gpubpf_session_unit(s)->maps[map].value_size;
 
 	if (gpubpf_map_is_summed(s, map))
-		return s->map_use[map] & GPUBPF_USE_ADD4 ? 4 : 8;
+		return gpubpf_session_map_use(s)[map] & GPUBPF_USE_ADD4 ? 4 : 8;
 	return size / 4 > GPUBPF_LINUX_WORDS ? 0 : size % 8 ? size % 4 ? 0 : 4 : 8;
 }
 
@@ -218,7 +226,7 @@ static int open_sides(struct gpubpf_linux_synced_map *c)
 
 static int sync_sides_key(struct gpubpf_linux_synced_map *c, const void *key)
 {
-	return is_summed(c) || c->s->narenas == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
+	return is_summed(c) || gpubpf_arenas_count(c->s) == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
 }
 
 static void close_sides(struct gpubpf_linux_synced_map *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch commands of bpf(2) on the elements of a map. */
-#include "loaders.h"
+/* Runs the batch commands of bpf(2) on the elements of a session's map. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,11 @@ struct batch {
 	uint8_t *back_keys, *back_values;
 };
 
-/* Converts a loader's batch position to the session's. A loader's buffer for the position has 4 bytes if the map is a
- * hash. So its position counts max_entries + 1 positions per arena, one arena after the other. */
+/*
+ * Convert a loader's batch position to the session's position. A loader's position has only 4 bytes, because its buffer
+ * for a hash map's position has 4 bytes. The loader's position is a number: arena index * (max_entries + 1) + cursor in
+ * the arena.
+ */
 static uint64_t decode_position(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
@@ -58,7 +61,7 @@ static int run_batch(struct batch *b)
 	return err;
 }
 
-/* Do the buffers hold all keys and values that are to be written or deleted? */
+/* Returns true if the buffers are large enough for all keys and values that the batch writes or deletes. */
 static bool has_all_elements(const struct batch *b)
 {
 	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
@@ -78,8 +81,8 @@ static int alloc_results(struct batch *b, bool reads)
 	if (!reads)
 		return has_all_elements(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries + 1; /* one more than the map can have, so that the batch ends with
-						     * -ENOENT, like bpf(2) */
+		/* one more than the map can hold, so that the batch ends with -ENOENT, as in bpf(2) */
+		b->count = b->map->max_entries + 1;
 	if (b->count > max_size / (key + value))
 		b->count = (uint32_t)(max_size / (key + value));
 	if (!b->count)
@@ -89,7 +92,10 @@ static int alloc_results(struct batch *b, bool reads)
 	return b->back_keys && b->back_values ? 0 : -ENOMEM;
 }
 
-/* Run the batch on the separate map of the Linux kernel, whose positions have 4 bytes too, except in a trie. */
+/*
+ * Run the batch on the separate Linux map of this map. The Linux map's batch positions also have 4 bytes, except in a
+ * trie, for which this function returns -EOPNOTSUPP.
+ */
 static int run_in_kernel_map(const struct sys_object *o, struct batch *b)
 {
 	uint32_t to = 0;
@@ -139,7 +145,7 @@ int sys_map_batch(struct sys_call *c)
 	if (!sys_map_allows(o, b.cmd))
 		return -EPERM;
 	if (o->map.slots)
-		return -524; /* ENOTSUPP, which user space headers lack */
+		return -524; /* ENOTSUPP, which headers for user space do not define */
 	b.map = sys_map_get(c->s, o);
 	reads = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
 	err = alloc_results(&b, reads);

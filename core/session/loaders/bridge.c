@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes records into a map of the Linux kernel that loaders read: a PERF_EVENT_ARRAY whose buffers the kernel opened,
- * or a ring buffer of the kernel that a loader mapped. The session runs a small program with BPF_PROG_TEST_RUN, which
- * writes one record into the same ring as the kernel's own programs. So the loader reads the records of both in the
- * same way.
+ * Writes records of GPU programs into a Linux map that loaders read. The map is a PERF_EVENT_ARRAY whose buffers the
+ * Linux kernel opened, or a ring buffer that a loader has mapped. The session runs a small program with
+ * BPF_PROG_TEST_RUN, which writes one record into the map. So loaders read these records in the same way as the records
+ * of Linux kernel programs.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,16 @@
 #define RECORD_HEAD 8u             /* bytes of the header before a ring buffer's record */
 
 struct sys_bridge {
-	int record; /* descriptor of an array with one value, which has the record to write */
+	int record; /* descriptor of an array with one value, the record to write */
 	int prog;
-	void *value;         /* buffer for that value */
-	uint64_t ring_bytes; /* 0: the map is a PERF_EVENT_ARRAY */
+	void *value;         /* buffer for the value of that array */
+	uint64_t ring_bytes; /* size of the ring buffer; 0: the map is a PERF_EVENT_ARRAY */
 };
 
-/* Emits the start of the program, after which r6 is the context, r8 the address of the value of `record`, and r9 the
- * context's first word, which is the record's size in bytes. */
+/*
+ * Emit the start of the program. It puts the context into r6, and the address of the value of `record` into r8. It
+ * loads the first 8 bytes of the context into r9. They are the record's size in bytes.
+ */
 static size_t emit_prologue(struct bpf_insn *insn, int record)
 {
 	const struct bpf_insn insns[] = {
@@ -146,9 +148,11 @@ void sys_bridge_destroy(struct sys_bridge *bridge)
 	free(bridge);
 }
 
-/* Writes one record. The program returns the helper's result. For a perf event that may be -ENOSPC (the buffer is full,
- * and the kernel counts the event), -ENOENT or -EOPNOTSUPP (the CPU has no buffer). For a ring buffer it is -EAGAIN if
- * there is no room. */
+/*
+ * Write one record. Returns the result of the helper that the program calls. For a perf event, the result is -ENOSPC if
+ * the buffer is full; then the Linux kernel counts the lost event. The result is -ENOENT or -EOPNOTSUPP if the CPU has
+ * no buffer. For a ring buffer, it is -EAGAIN if the record does not fit.
+ */
 int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 {
 	static const uint32_t first;

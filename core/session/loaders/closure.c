@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds one object from a program and everything that it reaches: the programs in the program arrays that it uses, and
- * the programs in their program arrays in turn. All their maps form one list (struct sys_closure), with one prototype
- * map for the elements of each map of maps.
+ * Builds one BPF object from a loader's program and all programs and maps that the program can reach. It adds the
+ * programs in the program arrays that the program uses, and repeats this for the added programs. All their maps form
+ * one list (struct sys_closure). For each map of maps, the list also has one prototype map that describes the elements.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,8 +35,10 @@ static int add_prog(struct sys_closure *g, struct sys_object *prog)
 	return 0;
 }
 
-/* Add the map to the list; for a map of maps also the prototype of its elements, and its elements; for a map of
- * programs also the programs in it. */
+/*
+ * Add the map to the list. For a map of maps, also add the prototype of its elements and the elements themselves. For a
+ * program array, also add its programs.
+ */
 static int add_map_deps(const struct gpubpf_session *s, struct sys_closure *g, struct sys_object *map)
 {
 	const struct sys_slots *slots = map->map.slots;
@@ -62,7 +64,7 @@ static int collect_deps(const struct gpubpf_session *s, struct sys_closure *g, s
 	return err;
 }
 
-/* The map's index in g->maps; g->nmaps: it is not in the list. */
+/* Returns the map's index in g->maps, or g->nmaps if the map is not in the list. */
 static uint32_t map_index(const struct sys_closure *g, const struct sys_object *map, bool prototype)
 {
 	uint32_t i = 0;
@@ -83,22 +85,28 @@ bool sys_closure_names_map(const struct gpubpf_session *s, struct sys_object *pr
 
 /* -- building the object -- */
 
-/* Assign the program its number for maps of programs, the smallest that no other program has, unless it has one. */
+/*
+ * Assign the program a number for program arrays, unless it has one. The number is the smallest that no other program
+ * has.
+ */
 static int assign_number(const struct gpubpf_session *s, struct sys_object *prog)
 {
 	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_MAX_CHAIN; number++) {
 		bool used = false;
 
-		for (uint32_t i = 0; i < s->bpf->n && !used; i++)
-			used = s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && s->bpf->objects[i]->prog.number == number;
+		for (uint32_t i = 0; i < s->loaders->n && !used; i++)
+			used = s->loaders->objects[i]->kind == GPUBPF_BPF_PROG &&
+			       s->loaders->objects[i]->prog.number == number;
 		if (!used)
 			prog->prog.number = number;
 	}
 	return prog->prog.number ? 0 : -ENOSPC;
 }
 
-/* Make a unique name from the program's name and number, since several programs may have the same name, and bpf(2)
- * truncates names. */
+/*
+ * Make a unique name from the program's name and number. The name alone is not unique, because programs may have the
+ * same name and bpf(2) truncates names.
+ */
 static void name_target(const struct sys_object *prog, char name[64])
 {
 	snprintf(name, 64, "%.48s.%u", prog->prog.name, prog->prog.number);
@@ -166,7 +174,7 @@ static const struct sys_object *find_map(const struct sys_closure *g, uint32_t i
 	return NULL;
 }
 
-/* Copy a program, and replace indexes into its own maps[] by indexes into g->maps. */
+/* Copy a program, and replace indexes into its maps[] by indexes into g->maps. */
 static int copy_program(const struct sys_closure *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
 {
 	const struct gpubpf_sys_prog *raw = &o->prog.raw;

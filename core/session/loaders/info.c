@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers BPF_OBJ_GET_INFO_BY_FD, and the commands that iterate over ids (BPF_MAP_GET_NEXT_ID and others). */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	gpubpf_put_bytes(c->out, NULL, 0);
 }
 
-/* Append the program's instructions as bpf(2) reports them, with map ids as operands. */
+/* Append the program's instructions in the form that bpf(2) reports: map operands are map ids. */
 static void put_insns(struct sys_call *c, const struct sys_object *o)
 {
 	uint32_t n = o->prog.raw.ninsns;
@@ -115,9 +115,9 @@ int sys_next_id(struct sys_call *c)
 	if (c->r->failed)
 		return -EPROTO;
 	gpubpf_bpf_sweep(c->s);
-	for (uint32_t i = 0; c->s->bpf && i < c->s->bpf->n; i++)
-		if (c->s->bpf->objects[i]->kind == kind && c->s->bpf->objects[i]->id > after) {
-			gpubpf_put_u32(c->out, c->s->bpf->objects[i]->id);
+	for (uint32_t i = 0; c->s->loaders && i < c->s->loaders->n; i++)
+		if (c->s->loaders->objects[i]->kind == kind && c->s->loaders->objects[i]->id > after) {
+			gpubpf_put_u32(c->out, c->s->loaders->objects[i]->id);
 			return 0;
 		}
 	return -ENOENT;

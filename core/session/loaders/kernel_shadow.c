@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of Linux kernel programs that a GPU program then uses too. Kernel programs keep their map. The session creates a
- * second map, and synchronizes the two (core/session/kernel_bpf/kernel_maps.h). Until the session's map joins, the
- * kernel's map holds all values. While no kernel program uses the kernel's map, the two are not synchronized.
+ * Handles a map of Linux kernel programs that a GPU program also uses later. Linux kernel programs keep their map,
+ * which is called the Linux map. The session creates a second map for GPU programs and synchronizes the two
+ * (core/session/kernel_bpf/kernel_maps.h).
+ *
+ * Until the session's map joins, the Linux map holds all values. While no Linux kernel program uses the Linux map, the
+ * two maps are not synchronized.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +18,7 @@
 #include "core/load/linux/linux_map.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
 
-#define PROG_MAPS 1024u            /* maximum map ids that the session requests for a program */
+#define PROG_MAPS 1024u            /* maximum number of map ids that the session reads for a program */
 
 static int get_info(int fd, void *info, uint32_t size)
 {
@@ -24,7 +27,7 @@ static int get_info(int fd, void *info, uint32_t size)
 	return (int)gpubpf_linux_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-/* -- which kernel programs use a map -- */
+/* -- which Linux kernel programs use a map -- */
 
 static bool prog_uses_map(int prog, uint32_t map)
 {
@@ -60,18 +63,20 @@ static bool is_used_by_kernel(uint32_t map)
 
 static bool has_kernel_consumer(const struct gpubpf_session *s, uint32_t map)
 {
-	for (uint32_t i = 0; i < s->bpf->npopped; i++)
-		if (s->bpf->popped_queues[i] == map)
+	for (uint32_t i = 0; i < s->loaders->npopped; i++)
+		if (s->loaders->popped_queues[i] == map)
 			return true;
 	return false;
 }
 
-/* Reverse the direction of a synchronized queue, because a kernel program now pops values from the kernel's map with
- * this id. */
+/*
+ * A Linux kernel program that pops values from the Linux map with this id was loaded. From now on a pass moves values
+ * of the queue from the session's map to the Linux map, no longer in the other direction.
+ */
 static void reverse_queues(struct gpubpf_session *s, uint32_t kernel_id)
 {
-	for (uint32_t i = 0; i < s->bpf->n; i++) {
-		const struct sys_object *o = s->bpf->objects[i];
+	for (uint32_t i = 0; i < s->loaders->n; i++) {
+		const struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind == GPUBPF_BPF_MAP && o->map.kernel_id == kernel_id && o->map.joined)
 			gpubpf_linux_queue_reverse(s, o->map.index);
@@ -85,9 +90,9 @@ int sys_queue_consumed(struct sys_call *c)
 
 	if (err < 0 || has_kernel_consumer(c->s, map))
 		return err;
-	if (c->s->bpf->npopped == GPUBPF_MAX_MAPS)
+	if (c->s->loaders->npopped == GPUBPF_MAX_MAPS)
 		return -ENOSPC;
-	c->s->bpf->popped_queues[c->s->bpf->npopped++] = map;
+	c->s->loaders->popped_queues[c->s->loaders->npopped++] = map;
 	reverse_queues(c->s, map);
 	return 0;
 }
@@ -113,7 +118,7 @@ int sys_shadow_open(struct sys_call *c, struct sys_object *map)
 	return map->map.kernel_fd < 0 ? -EMFILE : 0;
 }
 
-/* -- elements before the map joins -- */
+/* -- elements before the session's map joins -- */
 
 bool sys_shadow_is_primary(const struct sys_object *map)
 {
@@ -140,7 +145,7 @@ int sys_shadow_batch(const struct sys_object *map, union bpf_attr *attr, uint32_
 	return (int)gpubpf_linux_bpf((int)cmd, attr);
 }
 
-/* -- elements after the map has joined -- */
+/* -- elements after the session's map has joined -- */
 
 struct copy_ctx {
 	struct gpubpf_session *s;
@@ -157,7 +162,7 @@ static int copy_element(void *arg, const void *key, const void *value)
 	return 0;
 }
 
-/* Copy the elements of the kernel's map once, because the two maps will not be synchronized. */
+/* Copy the elements of the Linux map once, because the two maps will not be synchronized. */
 static void copy_elements(struct gpubpf_session *s, const struct sys_object *map)
 {
 	struct copy_ctx c = { s, sys_map_get(s, map), 0 };
@@ -176,12 +181,16 @@ static void copy_elements(struct gpubpf_session *s, const struct sys_object *map
 		gpubpf_linux_map_close(kernel);
 	}
 	if (c.err < 0)
-		gpubpf_session_note(s, "map %s: some elements of the Linux kernel's map could not be copied: %s",
+		gpubpf_session_note(s,
+				    "map %s: some elements of the Linux kernel's map were not copied to the GPU's "
+				    "map: %s",
 				    c.to->name, strerror(-c.err));
 }
 
-/* Can synchronization start? The map must have joined. For a ring, which has no elements to copy, a kernel program must
- * also use it. */
+/*
+ * Returns true if synchronization can start. The map must have joined. A ring has no elements to copy, so a Linux
+ * kernel program must also use it.
+ */
 static bool can_synchronize(const struct sys_object *map)
 {
 	return map->map.joined && !(map->map.stream && map->map.kernel_unused);
@@ -211,8 +220,10 @@ void sys_shadow_on_join(struct gpubpf_session *s, struct sys_object *map)
 	start_sync(s, map);
 }
 
-/* Start to synchronize again, because a kernel program now uses the map. If the map has not joined the session,
- * synchronization starts when it joins. */
+/*
+ * Resume synchronization, because a Linux kernel program now uses the map. If the map has not joined the session,
+ * synchronization starts when the map joins.
+ */
 static void resume_sync(struct gpubpf_session *s, struct sys_object *map)
 {
 	bool rested = map->map.kernel_unused;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links and perf events of loaders: a perf event names a place in a GPU kernel, at which loaders attach a program. */
-#include "loaders.h"
+/*
+ * Keeps the links and perf events of loaders. A perf event names a place in a GPU kernel, to which loaders attach a
+ * program.
+ */
+#include "private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/direct.h"
 #include "core/wire/kprobe.h"
 #include "core/wire/match.h"
 
@@ -14,14 +18,15 @@ static const enum gpubpf_site sites[SYS_PLACES] = {
 	[SYS_AT_ENTRY] = GPUBPF_SITE_ENTRY,
 	[SYS_AT_EXIT] = GPUBPF_SITE_EXIT,
 	[SYS_AT_ACCESS] = GPUBPF_SITE_MEM_CAPTURE,
+	[SYS_AT_RUN] = GPUBPF_SITE_ENTRY,
 };
 
-/* Why no program can be attached to the function of a kprobe; NULL: one can. */
+/* Returns why no program can be attached to the function of a kprobe, or NULL if one can. */
 static const char *why_unsupported(const char *function, bool returns, uint64_t offset)
 {
 	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
 
-	if (!strcmp(function, GPUBPF_KPROBE_RUN))
+	if (!strcmp(function, GPUBPF_KPROBE_RUN) && returns)
 		return GPUBPF_KPROBE_NOT_RUN;
 	if (offset)
 		return "a GPU kernel cannot be probed at a byte offset; omit the offset, or use gpubpf run -o with "
@@ -32,7 +37,7 @@ static const char *why_unsupported(const char *function, bool returns, uint64_t 
 static void detach(struct gpubpf_session *s, struct sys_attached *at)
 {
 	for (uint32_t i = 0; i < at->n; i++)
-		gpubpf_link__destroy(&s->links[at->links[i]]);
+		gpubpf_link__destroy(gpubpf_session_link(s, at->links[i]));
 	at->n = 0;
 }
 
@@ -64,9 +69,9 @@ const struct sys_object_ops sys_perf_ops = { .finish = detach_perf, .mark_refere
 
 static int set_place(struct sys_object *o, const char *function, bool returns)
 {
-	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE);
+	bool capture = !strcmp(function, GPUBPF_KPROBE_CAPTURE), runs = !strcmp(function, GPUBPF_KPROBE_RUN);
 
-	o->perf.place = capture ? SYS_AT_ACCESS : returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
+	o->perf.place = runs ? SYS_AT_RUN : capture ? SYS_AT_ACCESS : returns ? SYS_AT_EXIT : SYS_AT_ENTRY;
 	return gpubpf_pattern_store(capture ? "*" : gpubpf_kprobe_kernel(function), o->perf.function) ? 0 : -EINVAL;
 }
 
@@ -98,13 +103,16 @@ int sys_perf_open(struct sys_call *c)
 	err = set_place(o, function, returns);
 	if (err < 0)
 		gpubpf_session_note(c->s,
-				    "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a glob at most %d",
+				    "a kprobe of %.40s... is refused: a kernel's whole name has 1 to %d bytes, a "
+				    "pattern with * at most %d",
 				    function, GPUBPF_WHOLE_NAME_SIZE - 1, GPUBPF_NAME_SIZE - 1);
 	return sys_object_answer(c, o, err);
 }
 
-/* Return what a program does to a map (enum gpubpf_map_use). If the map can be an element of a map of maps, that
- * includes what the program does to elements. */
+/*
+ * Returns how a program uses a map (enum gpubpf_map_use). If the map can be an element of a map of maps, the result
+ * includes how the program uses such elements.
+ */
 static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_object *prog, const struct sys_closure_map *map)
 {
 	uint32_t use = 0;
@@ -122,35 +130,37 @@ static uint32_t map_use_by(const struct gpubpf_session *s, const struct sys_obje
 	return use;
 }
 
-/* Collect what all programs of loaders do to the maps of g, since the layout depends on it. */
+/* Collect how the programs of all loaders use the maps of g, because the layout of the maps depends on it. */
 static void collect_map_use(const struct gpubpf_session *s, const struct sys_closure *g, uint32_t *use)
 {
-	for (uint32_t i = 0; i < s->bpf->n; i++)
-		for (uint32_t m = 0; s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
-			use[m] |= map_use_by(s, s->bpf->objects[i], &g->maps[m]);
+	for (uint32_t i = 0; i < s->loaders->n; i++)
+		for (uint32_t m = 0; s->loaders->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
+			use[m] |= map_use_by(s, s->loaders->objects[i], &g->maps[m]);
 }
 
-/* The map's index in the session's unit, -1: it has not joined. */
+/* Returns the map's index in the session's unit, or -1 if the map has not joined the session. */
 static int32_t session_map_number(const struct gpubpf_session *s, const struct sys_closure_map *map)
 {
 	const struct sys_object *o = map->map;
 
 	if (!o->map.joined)
 		return -1;
-	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
+	return map->prototype ? (int32_t)gpubpf_session_unit(s)->maps[o->map.index].inner - 1 : (int32_t)o->map.index;
 }
 
-/* If the map is a ring that joined without an object that has BTF, use the BTF of `object`, the first program that uses
- * the ring, for its records. */
+/*
+ * Set the BTF that describes the records of a ring that joined with an object without BTF. The BTF is that of `object`,
+ * the first program that uses the ring.
+ */
 static void set_record_types(struct gpubpf_session *s, const struct sys_object *map, int object)
 {
-	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
+	struct gpubpf_map *m = map->map.stream ? &gpubpf_session_unit(s)->maps[map->map.index] : NULL;
 
-	if (m && !s->loaded->objects[m->object].btf)
+	if (m && !gpubpf_session_loaded(s)->objects[m->object].btf)
 		m->object = object;
 }
 
-/* Join the object to the session, then copy its maps' elements. Returns the object's index, or -errno. */
+/* Join the object to the session, then copy the elements of its maps. Returns the object's index, or -errno. */
 static int join_object(struct gpubpf_session *s, const struct sys_closure *g, struct gpubpf_loaded *more,
 		       struct gpubpf_diag *diag)
 {
@@ -177,15 +187,17 @@ static int join_object(struct gpubpf_session *s, const struct sys_closure *g, st
 	return object;
 }
 
-static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place, const char *pattern,
 			struct gpubpf_diag *diag)
 {
 	struct sys_closure *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *more;
-	int object = g ? sys_closure_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
+	int object = g ? sys_closure_program(s, prog, sites[place], pattern, g, &more, diag) : -ENOMEM;
 
-	if (object >= 0)
+	if (object >= 0) {
+		more->unit.progs[0].is_run = place == SYS_AT_RUN;
 		object = join_object(s, g, more, diag);
+	}
 	free(g);
 	return object;
 }
@@ -198,9 +210,37 @@ static int note_failure(struct gpubpf_session *s, const char *what, const char *
 	if (diag->code != GPUBPF_OK)
 		gpubpf_diag_format(diag, text, sizeof(text));
 	else
-		snprintf(text, sizeof(text), "%s", s->error[0] ? s->error : strerror(-err));
+		snprintf(text, sizeof(text), "%s",
+			 gpubpf_session__error(s)[0] ? gpubpf_session__error(s) : strerror(-err));
 	gpubpf_session_note(s, "%s %s is %s: %s", what, name, outcome, text);
 	return err;
+}
+
+/* Join the program for direct runs. It needs no link: sys_run() attaches it for the time of a run. */
+static int join_run(struct gpubpf_session *s, struct sys_object *prog)
+{
+	struct gpubpf_diag diag;
+	int err = prog->prog.object[SYS_AT_RUN];
+
+	gpubpf_diag_init(&diag);
+	gpubpf_session_clear_error(s);
+	if (err < 0)
+		err = join_program(s, prog, SYS_AT_RUN, GPUBPF_DIRECT_KERNEL, &diag);
+	if (err < 0)
+		return note_failure(s, "program", prog->prog.name, "not run", err, &diag);
+	prog->prog.object[SYS_AT_RUN] = err;
+	return 0;
+}
+
+int64_t sys_run_link(struct gpubpf_session *s, struct sys_object *prog)
+{
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
+	int err = join_run(s, prog);
+
+	for (uint32_t i = 0; !err && i < unit->nprogs; i++)
+		if (unit->progs[i].object == prog->prog.object[SYS_AT_RUN] && unit->progs[i].is_run)
+			return i;
+	return err ? err : -ENOENT;
 }
 
 static int attach_one(struct gpubpf_session *s, struct sys_object *prog, enum sys_place place, const char *pattern,
@@ -210,13 +250,14 @@ static int attach_one(struct gpubpf_session *s, struct sys_object *prog, enum sy
 	int err = 0;
 
 	gpubpf_diag_init(&diag);
-	s->error[0] = 0;
+	gpubpf_session_clear_error(s);
 	if (prog->prog.object[place] < 0) {
-		err = join_program(s, prog, sites[place], pattern, &diag);
+		err = join_program(s, prog, place, pattern, &diag);
 		prog->prog.object[place] = err;
 	}
 	if (err >= 0)
-		err = gpubpf_links_attach(s, prog->prog.object[place], prog->prog.name, pattern, &at->links[at->n]);
+		err = gpubpf_links_attach(s, prog->prog.object[place], prog->prog.name, pattern, at->cookie,
+					  &at->links[at->n]);
 	if (err < 0)
 		return note_failure(s, "program", prog->prog.name, "not attached", err, &diag);
 	at->n++;
@@ -229,6 +270,8 @@ static int attach(struct gpubpf_session *s, struct sys_object *prog, const struc
 	int err = 0;
 
 	at->n = 0;
+	if (perf->perf.place == SYS_AT_RUN)
+		return join_run(s, prog);
 	if (!pattern)
 		return attach_one(s, prog, perf->perf.place, perf->perf.function, at);
 	for (uint32_t i = 0; i < GPUBPF_BPF_MAX_PATTERNS && !err && (pattern = sys_prog_pattern(s, prog->prog.name, i));
@@ -266,19 +309,22 @@ static struct sys_attached *get_attached(struct sys_object *o, uint32_t prog)
 	return o->kind == GPUBPF_BPF_PERF && o->perf.prog == prog ? &o->perf.at : NULL;
 }
 
-/* Replace a link by a link of the program in `object`. Launches see either the old or the new link, because agents get
- * both changes at once. */
+/*
+ * Replace a link by a link of the same program in `object`. Agents get both changes at once. So a kernel launch runs
+ * either the old or the new program.
+ */
 static int replace_link(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
 {
 	char pattern[GPUBPF_NAME_SIZE];
 	uint32_t renewed;
 	int err;
 
-	snprintf(pattern, sizeof(pattern), "%s", s->loaded->unit.progs[*link].pattern);
-	s->links[*link].attached = false;
-	err = gpubpf_links_attach(s, object, prog->prog.name, pattern, &renewed);
+	snprintf(pattern, sizeof(pattern), "%s", gpubpf_session_unit(s)->progs[*link].pattern);
+	gpubpf_link_set_attached(gpubpf_session_link(s, *link), false);
+	err = gpubpf_links_attach(s, object, prog->prog.name, pattern, gpubpf_session_unit(s)->progs[*link].cookie,
+				  &renewed);
 	if (err < 0)
-		s->links[*link].attached = true;
+		gpubpf_link_set_attached(gpubpf_session_link(s, *link), true);
 	else
 		*link = renewed;
 	return err;
@@ -288,11 +334,11 @@ static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog,
 {
 	bool found = false;
 
-	for (uint32_t i = 0; i < s->bpf->n; i++) {
-		const struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
+	for (uint32_t i = 0; i < s->loaders->n; i++) {
+		const struct sys_attached *at = get_attached(s->loaders->objects[i], prog->id);
 
 		for (uint32_t k = 0; at && k < at->n; k++)
-			found |= s->loaded->unit.progs[at->links[k]].object == object;
+			found |= gpubpf_session_unit(s)->progs[at->links[k]].object == object;
 	}
 	return found;
 }
@@ -301,11 +347,11 @@ static int replace_links(struct gpubpf_session *s, const struct sys_object *prog
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
-		struct sys_attached *at = get_attached(s->bpf->objects[i], prog->id);
+	for (uint32_t i = 0; i < s->loaders->n && !err; i++) {
+		struct sys_attached *at = get_attached(s->loaders->objects[i], prog->id);
 
 		for (uint32_t k = 0; at && k < at->n && !err; k++)
-			if (s->loaded->unit.progs[at->links[k]].object == from)
+			if (gpubpf_session_unit(s)->progs[at->links[k]].object == from)
 				err = replace_link(s, prog, to, &at->links[k]);
 	}
 	return err;
@@ -323,8 +369,8 @@ static int rebuild_program(struct gpubpf_session *s, struct sys_object *prog, en
 		return 0;
 	}
 	gpubpf_diag_init(&diag);
-	s->error[0] = 0;
-	to = join_program(s, prog, sites[place], "*", &diag);
+	gpubpf_session_clear_error(s);
+	to = join_program(s, prog, place, "*", &diag);
 	if (to < 0)
 		return note_failure(s, "program", prog->prog.name, "not updated", to, &diag);
 	prog->prog.object[place] = to;
@@ -335,8 +381,8 @@ int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
-		struct sys_object *o = s->bpf->objects[i];
+	for (uint32_t i = 0; i < s->loaders->n && !err; i++) {
+		struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind != GPUBPF_BPF_PROG || !sys_closure_names_map(s, o, map))
 			continue;
@@ -346,25 +392,29 @@ int sys_links_rebuild(struct gpubpf_session *s, struct sys_object *map)
 	return err;
 }
 
-/* Does the perf event already have a program, set by ioctl(2) or by a link? It can have only one. */
+/*
+ * Returns true if the perf event already has a program, which ioctl(2) or a link has set. A perf event can have only
+ * one.
+ */
 static bool has_program(const struct gpubpf_session *s, const struct sys_object *perf)
 {
 	bool has = perf->perf.prog != 0;
 
-	for (uint32_t i = 0; i < s->bpf->n; i++)
-		has |= s->bpf->objects[i]->kind == GPUBPF_BPF_LINK && s->bpf->objects[i]->link.perf == perf->id;
+	for (uint32_t i = 0; i < s->loaders->n; i++)
+		has |= s->loaders->objects[i]->kind == GPUBPF_BPF_LINK && s->loaders->objects[i]->link.perf == perf->id;
 	return has;
 }
 
 int sys_link_create(struct sys_call *c)
 {
 	uint32_t prog_id = gpubpf_get_u32(c->r), perf_id = gpubpf_get_u32(c->r);
+	uint64_t cookie = gpubpf_get_u64(c->r);
 	struct sys_object *prog, *perf, *o;
 	int err;
 
 	if (c->r->failed)
 		return -EPROTO;
-	gpubpf_bpf_sweep(c->s); /* detaches links whose descriptors were just closed */
+	gpubpf_bpf_sweep(c->s); /* detaches the links whose descriptors were closed just before */
 	prog = sys_object_find_kind(c->s, GPUBPF_BPF_PROG, prog_id);
 	perf = sys_object_find_kind(c->s, GPUBPF_BPF_PERF, perf_id);
 	if (!prog || !perf)
@@ -376,6 +426,7 @@ int sys_link_create(struct sys_call *c)
 		return err;
 	o->link.prog = prog->id;
 	o->link.perf = perf->id;
+	o->link.at.cookie = cookie;
 	err = attach(c->s, prog, perf, &o->link.at);
 	return sys_object_answer(c, o, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps that loaders create, and commands of bpf(2) on their elements. */
-#include "loaders.h"
+/* Creates maps for loaders, and runs commands of bpf(2) on their elements. */
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "core/load/internal.h"
 #include "maps/impl.h"
 
-/* -- maps before they join: the shelf -- */
+/* -- maps that have not joined: each is in its own private session, the shelf -- */
 
 static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 {
@@ -24,9 +24,9 @@ static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
 	struct gpubpf_diag diag;
 	int err;
 
-	def.rdonly = false; /* the loader must be able to fill the map until it freezes it */
+	def.rdonly = false; /* the loader can fill the map until the loader freezes it */
 	gpubpf_diag_init(&diag);
-	o->map.shelf = gpubpf_session_create(&opts);
+	o->map.shelf = s->factory->create(&opts);
 	if (!o->map.shelf)
 		return -ENOMEM;
 	err = gpubpf_load_passed(&given, &loaded, &diag);
@@ -67,14 +67,14 @@ static void move_elements(struct gpubpf_session *s, struct sys_object *o, const 
 		copy_elements(from, to);
 	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		copy_queue(from, to);
-	gpubpf_session_destroy(o->map.shelf);
+	s->factory->destroy(o->map.shelf);
 	o->map.shelf = NULL;
 }
 
 void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
 {
 	if (o->map.shelf)
-		move_elements(s, o, &s->loaded->unit.maps[index]);
+		move_elements(s, o, &gpubpf_session_unit(s)->maps[index]);
 	o->map.joined = true;
 	o->map.index = index;
 	sys_shadow_on_join(s, o);
@@ -82,20 +82,22 @@ void sys_map_on_join(struct gpubpf_session *s, struct sys_object *o, uint32_t in
 
 /* -- operations of struct sys_object_ops -- */
 
-/* Keep the memory of a joined map open in retained_fds until the session ends: devices that appear later map it
- * too. */
+/*
+ * Keep the memory of a joined map open in retained_fds until the session ends, because devices that appear later also
+ * map that memory.
+ */
 static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (!o->map.joined)
 		return;
 	if (o->map.kernel_fd > 0) {
-		s->bpf->retained_fds[s->bpf->nretained++] = o->map.kernel_fd;
+		s->loaders->retained_fds[s->loaders->nretained++] = o->map.kernel_fd;
 		o->map.kernel_fd = 0;
 		return;
 	}
-	if (s->loaded->unit.maps[o->map.index].kernel != o->map.values_fd + 1)
+	if (gpubpf_session_unit(s)->maps[o->map.index].kernel != o->map.values_fd + 1)
 		return;
-	s->bpf->retained_fds[s->bpf->nretained++] = o->map.values_fd;
+	s->loaders->retained_fds[s->loaders->nretained++] = o->map.values_fd;
 	if (o->fd == o->map.values_fd)
 		o->fd = -1;
 	o->map.values_fd = 0;
@@ -104,7 +106,7 @@ static void retain_pages(struct gpubpf_session *s, struct sys_object *o)
 static void finish_map(struct gpubpf_session *s, struct sys_object *o)
 {
 	retain_pages(s, o);
-	gpubpf_session_destroy(o->map.shelf);
+	s->factory->destroy(o->map.shelf);
 	sys_stream_destroy(o->map.stream);
 	sys_slots_destroy(o->map.slots);
 	if (o->map.values_fd > 0 && o->map.values_fd != o->fd)
@@ -138,7 +140,10 @@ static void mark_map_references(struct gpubpf_session *s, const struct sys_objec
 	mark_slots(s, map->map.slots, mark);
 }
 
-/* The kind of the map's values, for the handle's name. */
+/*
+ * Returns 1 + the kind of the objects that are the map's values, or 0 if values are not objects. The result is part of
+ * the name of the map's handle.
+ */
 static uint32_t value_kind(const struct sys_object *o)
 {
 	if (!o->map.stream && !o->map.slots)
@@ -152,8 +157,10 @@ static const struct sys_object_ops map_ops = { finish_map, mark_map_references, 
 
 /* -- creating -- */
 
-/* Is fd an array of the Linux kernel with that definition, and is it writable? Other files are refused, because they
- * could shrink while they are mapped. */
+/*
+ * Check that fd is a writable array of the Linux kernel with that definition. Other files are refused, because they
+ * could shrink while the session maps them.
+ */
 static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 {
 	struct bpf_map_info info = { 0 };
@@ -171,8 +178,10 @@ static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
 	return 0;
 }
 
-/* Open the memory of an array's values: the file of the map's handles, which loaders map, or the Linux kernel's array
- * that the request carries. */
+/*
+ * Open the memory of an array's values. If the request carries an array of the Linux kernel, that array is the memory.
+ * Else the memory is the file of the map's handles, which loaders can map.
+ */
 static int open_values(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
 	uint64_t pages = sys_map_def_mappable_bytes(def);
@@ -189,8 +198,10 @@ static int open_values(struct sys_call *c, struct sys_object *o, const struct gp
 	return o->map.values_fd < 0 ? -EMFILE : 0;
 }
 
-/* Create a ring. If kernel programs write records into a separate map, it joins the session at once, because their
- * records do not wait for GPU programs. */
+/*
+ * Create a ring. If Linux kernel programs write into a separate ring, the new ring joins the session at once. Then
+ * their records are delivered even if no GPU program runs.
+ */
 static int create_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_relation relation)
 {
 	int err = put_on_shelf(c->s, o);
@@ -223,7 +234,7 @@ static int create_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_b
 	return err;
 }
 
-/* The parts of GPUBPF_BPF_MAP_CREATE that struct gpubpf_sys_map does not have. */
+/* The members of a GPUBPF_BPF_MAP_CREATE request that struct gpubpf_sys_map lacks. */
 struct create_params {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t template, kernel_id;
@@ -255,8 +266,10 @@ static int create_map(struct sys_call *c, struct sys_object *o, const struct gpu
 	return create_memory(c, o, with->relation);
 }
 
-/* The definition of the elements of a map of maps: the definition of the request's template map, or the one that
- * GPUBPF_BPF_INNER stored for the kernel's map. */
+/*
+ * Returns the definition of the elements of a map of maps. The request's template map has it, or GPUBPF_BPF_INNER
+ * stored it for the Linux map.
+ */
 static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const struct create_params *with, const char *name)
 {
 	const struct sys_object *template = with->template ? sys_object_find_kind(c->s, GPUBPF_BPF_MAP, with->template) :
@@ -265,8 +278,8 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 
 	if (!inner)
 		gpubpf_session_note(c->s,
-				    "map %s: the definition of its elements is not known: a process outside "
-				    "the session created it, and it is empty; put a map into it first",
+				    "map %s: the definition of its elements is unknown, because it is empty and a "
+				    "process outside the session created it; first insert a map",
 				    name);
 	else if (!gpubpf_map_may_be_inner(inner->type))
 		gpubpf_session_note(c->s, "map %s: " GPUBPF_NOT_INNER, name);
@@ -275,7 +288,7 @@ static const struct gpubpf_map *find_inner_def(const struct sys_call *c, const s
 	return NULL;
 }
 
-/* Checks the definition as Linux does. */
+/* Returns true if Linux accepts this name and these flags. */
 static bool is_valid_def(const struct gpubpf_sys_map *sys)
 {
 	const uint32_t both = BPF_F_RDONLY | BPF_F_WRONLY;
@@ -331,7 +344,8 @@ int sys_map_freeze(struct sys_call *c)
 	if (!o)
 		return -EBADF;
 	if (o->map.frozen || o->map.flags & BPF_F_RDONLY)
-		return -EPERM; /* as in Linux, freezing requires write access, which a frozen map does not have */
+		/* as in Linux: to freeze a map, a loader needs write access, which it lacks after a freeze */
+		return -EPERM;
 	o->map.frozen = true;
 	return 0;
 }
@@ -349,8 +363,10 @@ struct elem {
 	size_t size;
 };
 
-/* Check the sizes like bpf(2), and run the command on the separate map of the Linux kernel, which holds the values
- * until the map joins. */
+/*
+ * Check the sizes as bpf(2) does, and run the command on the separate Linux map. The Linux map holds the values until
+ * this map joins the session.
+ */
 static int run_in_kernel_map(const struct sys_object *o, const struct elem *e)
 {
 	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
@@ -371,7 +387,8 @@ static int run_elem(struct elem *e)
 		return sys_value_lookup(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
 		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
-			return -524; /* ENOTSUPP, which user space headers lack: this map has nothing to delete */
+			/* ENOTSUPP, which headers for user space do not define: this map cannot delete elements */
+			return -524;
 		return sys_value_lookup(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back,
 					e->flags);
 	case BPF_MAP_UPDATE_ELEM:
@@ -386,8 +403,9 @@ static int run_elem(struct elem *e)
 	return -EINVAL;
 }
 
-/* Run the command. If the map is synchronized with a separate map of the kernel, synchronize the key before and after
- * the command. */
+/*
+ * Run the command. If the map has a separate Linux map, synchronize the key in both maps before and after the command.
+ */
 static int run_synchronized(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
 {
 	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
@@ -411,8 +429,10 @@ static uint32_t read_u32(const void *data, size_t size)
 	return w;
 }
 
-/* Run a command on an element of a map of maps, map of programs or PERF_EVENT_ARRAY. Requests and answers carry the id
- * of the object that is the value. */
+/*
+ * Run a command on an element of a map of maps, a program array or a PERF_EVENT_ARRAY. In requests and answers, a value
+ * is the id of an object.
+ */
 static int run_slot_elem(struct sys_call *c, struct sys_object *o, const struct elem *e)
 {
 	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };
@@ -451,7 +471,8 @@ int sys_map_elem(struct sys_call *c)
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
 	if (e.back && e.cmd == BPF_MAP_LOOKUP_ELEM && e.map->type->flags & GPUBPF_MAP_ASKED && e.value_size == e.size)
-		memcpy(e.back, e.value, e.size); /* the look-up tests whether the filter has this value */
+		/* a look-up in a bloom filter tests whether the filter has this value */
+		memcpy(e.back, e.value, e.size);
 	err = e.back ? run_synchronized(c->s, o, &e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and checks the definitions of maps that loaders create, and derives what loaders may do with the maps. */
-#include "loaders.h"
+/*
+ * Reads and checks the definitions of maps that loaders create. Also decides which commands of bpf(2) loaders may run
+ * on a map.
+ */
+#include "private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,10 +32,13 @@ static bool is_global_data(const char *name)
 
 struct gpubpf_map *sys_map_get(const struct gpubpf_session *s, const struct sys_object *o)
 {
-	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
+	return o->map.shelf ? &gpubpf_session_unit(o->map.shelf)->maps[0] : &gpubpf_session_unit(s)->maps[o->map.index];
 }
 
-/* Is the map a constant like .rodata, a frozen array of one value that the verifier may know? */
+/*
+ * Returns true if the map is a frozen read-only array of one value, such as .rodata. The verifier may use its value as
+ * a constant.
+ */
 static bool is_constant(const struct sys_object *o)
 {
 	const struct gpubpf_map *def = &o->map.def;
@@ -52,8 +58,11 @@ int sys_map_make_def(const struct gpubpf_session *s, const struct sys_object *o,
 	if (!def->rdonly || !o->map.shelf)
 		return 0;
 	map = sys_map_get(s, o);
-	def->kernel = 0; /* copy the value: a process that maps the kernel's memory could change values on which the
-			  * verifier relied */
+	/*
+	 * Use a copy of the value. A process that maps the Linux kernel's memory could otherwise change values after
+	 * the verifier relied on them.
+	 */
+	def->kernel = 0;
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) :
 		     -ENOMEM;
@@ -81,8 +90,8 @@ int sys_map_check_def(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
 
-	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* ignore the flag, except for map types with elements that
-						       * programs can delete */
+	/* ignore the flag, except for types from which programs can delete elements */
+	if (type && !(type->flags & GPUBPF_MAP_LAZY))
 		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
 }

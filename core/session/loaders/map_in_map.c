@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps of maps and maps of programs of loaders. Loaders insert objects by descriptors, and look them up by ids. struct
- * sys_slots lists the elements for loaders; after the map has joined the session, the session's map has the same
+ * Handles maps of maps and program arrays of loaders. Loaders insert objects by descriptors, and look them up by ids.
+ * struct sys_slots lists the elements for loaders. After the map has joined the session, the session's map has the same
  * elements for GPU programs.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOTSUPP 524               /* errno of the Linux kernel that user space headers lack */
+#define ENOTSUPP 524               /* errno of the Linux kernel, which headers for user space do not define */
 #define INNERS_MAX 4096u
 
 static bool is_array(const struct sys_object *map)
@@ -39,7 +39,7 @@ static uint8_t *key_at(const struct sys_object *map, uint32_t i)
 	return map->map.slots->keys + (size_t)i * map->map.def.key_size;
 }
 
-/* The key's index in map.slots; map.slots->n: it is not there. */
+/* Returns the key's index in map.slots, or map.slots->n if the key is not there. */
 static uint32_t find_key(const struct sys_object *map, const void *key)
 {
 	uint32_t i = 0;
@@ -61,10 +61,13 @@ static uint32_t index_of(const void *key)
 
 static struct gpubpf_map *session_map(struct gpubpf_session *s, const struct sys_object *map)
 {
-	return map->map.joined ? &s->loaded->unit.maps[map->map.index] : NULL;
+	return map->map.joined ? &gpubpf_session_unit(s)->maps[map->map.index] : NULL;
 }
 
-/* The session's number for an object that is an element: a program's number, or 1 + the map's index; 0: none. */
+/*
+ * Returns the number by which the session's map stores an object: the program's number, or 1 + the map's index. 0: the
+ * map has not joined the session.
+ */
 static uint32_t session_number(const struct sys_object *o)
 {
 	if (o->kind == GPUBPF_BPF_PROG)
@@ -105,8 +108,8 @@ void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map)
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
 		if (put_in_session_map(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
 			gpubpf_session_note(s,
-					    "map %s: map %s cannot be an element for its programs: it was laid "
-					    "out before they were loaded; attach them first",
+					    "map %s: its element %s is missing for GPU programs, because they were "
+					    "loaded after the element was laid out; attach them first",
 					    map->map.def.name, sys_object_find(s, map->map.slots->ids[i])->map.def.name);
 }
 
@@ -144,9 +147,9 @@ static int check_element(struct gpubpf_session *s, struct sys_object *map, struc
 	def = o->map.def;
 	if (!gpubpf_map_is_like(&def, &map->map.inner)) {
 		gpubpf_session_note(s,
-				    "map %s: map %s differs from the definition of its elements: type, sizes, "
-				    "max_entries and flags must be equal%s",
-				    name, def.name, def.kernel ? ", and it must not be mappable (BPF_F_MMAPABLE)" : "");
+				    "map %s: map %s cannot be an element: its type, sizes, max_entries and flags "
+				    "must equal those of the definition%s",
+				    name, def.name, def.kernel ? ", without BPF_F_MMAPABLE" : "");
 		return -EINVAL;
 	}
 	return map->map.joined && !o->map.joined ? sys_map_join(s, o) : 0;
@@ -168,7 +171,7 @@ static int insert_element(struct sys_object *map, const void *key, uint32_t id)
 	return 0;
 }
 
-/* Check an update as the Linux kernel does. */
+/* Check an update as Linux does. Returns 0 or -errno. */
 static int check_update(const struct sys_object *map, const void *key, uint64_t flags)
 {
 	bool exists = find_key(map, key) < map->map.slots->n;
@@ -194,9 +197,9 @@ static int update_element(struct gpubpf_session *s, struct sys_object *map, cons
 	if (err < 0)
 		return err;
 	if (!o) {
-		gpubpf_session_note(s, "map %s: the value is no %s", map->map.def.name,
-				    progs ? "program for a GPU; its name must begin with cuda__, or --attach must name it, "
-					    "or --gpu must be set" :
+		gpubpf_session_note(s, "map %s: the value is not a %s", map->map.def.name,
+				    progs ? "GPU program: name the program cuda__..., or use --attach PROGRAM=KERNEL "
+					    "or --gpu" :
 					    "map");
 		return -EINVAL;
 	}
@@ -210,7 +213,7 @@ static int update_element(struct gpubpf_session *s, struct sys_object *map, cons
 	return 0;
 }
 
-/* -- deleting, looking up, iterating -- */
+/* -- deletion, look-up and iteration -- */
 
 static int delete_element(struct gpubpf_session *s, struct sys_object *map, const void *key)
 {
@@ -241,7 +244,10 @@ static int lookup_element(const struct sys_object *map, const void *key, void *b
 	return 0;
 }
 
-/* Get the key after `key`, or the first; for an array the next index. */
+/*
+ * Store in `back` the key after `key` (NULL: the first key). For an array, that is the next index. Returns 0 or
+ * -ENOENT.
+ */
 static int next_key(const struct sys_object *map, const void *key, void *back)
 {
 	uint32_t max = map->map.def.max_entries, at;
@@ -252,7 +258,7 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 		return at < max ? 0 : -ENOENT;
 	}
 	at = key ? find_key(map, key) + 1 : 0;
-	at = at > map->map.slots->n ? 0 : at; /* the previous key was deleted: start again */
+	at = at > map->map.slots->n ? 0 : at; /* the key is missing, because it was deleted: start again */
 	if (at == map->map.slots->n)
 		return -ENOENT;
 	memcpy(back, key_at(map, at), map->map.def.key_size);
@@ -279,9 +285,9 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 
 const struct gpubpf_map *sys_inner_find(const struct gpubpf_session *s, uint32_t kernel_id)
 {
-	for (uint32_t i = 0; kernel_id && s->bpf && i < s->bpf->ninners; i++)
-		if (s->bpf->inners[i].kernel_id == kernel_id)
-			return &s->bpf->inners[i].def;
+	for (uint32_t i = 0; kernel_id && s->loaders && i < s->loaders->ninners; i++)
+		if (s->loaders->inners[i].kernel_id == kernel_id)
+			return &s->loaders->inners[i].def;
 	return NULL;
 }
 
@@ -296,16 +302,16 @@ int sys_inner_define(struct sys_call *c)
 	if (err < 0)
 		return err;
 	if (sys_map_check_def(&sys, &def) < 0)
-		return -EINVAL; /* no GPU map has that type; sys_map_create() reports it when a GPU program uses
-				 * the map */
+		/* no GPU map has that type; sys_map_create() reports this when a GPU program uses the map */
+		return -EINVAL;
 	err = sys_check_room(c->s);
-	if (err < 0 || c->s->bpf->ninners == INNERS_MAX)
+	if (err < 0 || c->s->loaders->ninners == INNERS_MAX)
 		return err < 0 ? err : -ENOSPC;
-	grown = reallocarray(c->s->bpf->inners, c->s->bpf->ninners + 1, sizeof(*grown));
+	grown = reallocarray(c->s->loaders->inners, c->s->loaders->ninners + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	c->s->bpf->inners = grown;
-	grown[c->s->bpf->ninners++] = (struct sys_inner_define){ kernel_id, def };
+	c->s->loaders->inners = grown;
+	grown[c->s->loaders->ninners++] = (struct sys_inner_define){ kernel_id, def };
 	return 0;
 }
 
@@ -315,8 +321,8 @@ int sys_map_by_kernel_id(struct sys_call *c)
 
 	if (c->r->failed)
 		return -EPROTO;
-	for (uint32_t i = 0; kernel_id && c->s->bpf && i < c->s->bpf->n; i++) {
-		struct sys_object *o = c->s->bpf->objects[i];
+	for (uint32_t i = 0; kernel_id && c->s->loaders && i < c->s->loaders->n; i++) {
+		struct sys_object *o = c->s->loaders->objects[i];
 
 		if (o->kind != GPUBPF_BPF_MAP || o->map.kernel_id != kernel_id)
 			continue;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and their handles. A handle is a memfd, or a pipe if the object can be polled. Each process that requests a
- * handle gets an open file description with a shared flock(2) lock. The kernel releases the lock when the last
- * descriptor of that description closes, including copies by dup(2), fork(2) and SCM_RIGHTS. If the session can take an
- * exclusive lock, no process has the object open.
+ * Keeps the objects of loaders and their handles. A handle is a memfd, or a pipe if the object can be polled.
+ *
+ * Each process that requests a handle gets an open file description with a shared flock(2) lock. The Linux kernel
+ * releases the lock when the last descriptor of that description closes. Descriptors that dup(2), fork(2) and
+ * SCM_RIGHTS copied also count. If the session can take an exclusive lock, no process has the object open.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +20,13 @@
 
 int sys_check_room(struct gpubpf_session *s)
 {
-	if (!s->bpf)
-		s->bpf = calloc(1, sizeof(*s->bpf));
-	if (!s->bpf)
+	if (!s->loaders)
+		s->loaders = calloc(1, sizeof(*s->loaders));
+	if (!s->loaders)
 		return -ENOMEM;
-	if (!s->bpf->next)
-		s->bpf->next = GPUBPF_BPF_FIRST_ID;
-	return s->bpf->n < GPUBPF_BPF_MAX_OBJECTS && s->bpf->next ? 0 : -ENOSPC;
+	if (!s->loaders->next)
+		s->loaders->next = GPUBPF_BPF_FIRST_ID;
+	return s->loaders->n < GPUBPF_BPF_MAX_OBJECTS && s->loaders->next ? 0 : -ENOSPC;
 }
 
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, const struct sys_object_ops *ops,
@@ -35,16 +37,16 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 	*err = sys_check_room(s);
 	if (*err < 0)
 		return NULL;
-	grown = reallocarray(s->bpf->objects, s->bpf->n + 1, sizeof(*grown));
+	grown = reallocarray(s->loaders->objects, s->loaders->n + 1, sizeof(*grown));
 	if (grown)
-		s->bpf->objects = grown;
+		s->loaders->objects = grown;
 	o = grown ? calloc(1, sizeof(*o)) : NULL;
 	if (!o) {
 		*err = -ENOMEM;
 		return NULL;
 	}
-	*o = (struct sys_object){ .id = s->bpf->next++, .kind = kind, .ops = ops, .fd = -1 };
-	s->bpf->objects[s->bpf->n++] = o;
+	*o = (struct sys_object){ .id = s->loaders->next++, .kind = kind, .ops = ops, .fd = -1 };
+	s->loaders->objects[s->loaders->n++] = o;
 	return o;
 }
 
@@ -62,16 +64,19 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 	return o->fd < 0 ? o->fd : 0;
 }
 
-/* Creates a FIFO as the object's file and removes its path at once: loaders get their own file descriptions through
- * /proc. */
+/*
+ * Creates a FIFO as the object's file, and removes its path at once. Processes of loaders get their own open file
+ * descriptions of it through /proc. The path is in the session's own folder, because other sessions of this user create
+ * FIFOs of the same names.
+ */
 int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value)
 {
-	char path[sizeof(s->dir) + 64];
+	char folder[GPUBPF_BPF_PINS_SIZE], path[PATH_MAX];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value,
+	gpubpf_bpf_pins(gpubpf_session__path(s), folder);
+	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, folder, gpubpf_bpf_kinds[o->kind], o->id, key, value,
 		 get_value_kind(o));
-	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
 	o->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -91,8 +96,8 @@ struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id)
 {
 	struct sys_object **at = NULL;
 
-	if (s->bpf && s->bpf->n)
-		at = bsearch(&id, s->bpf->objects, s->bpf->n, sizeof(struct sys_object *), compare_ids);
+	if (s->loaders && s->loaders->n)
+		at = bsearch(&id, s->loaders->objects, s->loaders->n, sizeof(struct sys_object *), compare_ids);
 	return at ? *at : NULL;
 }
 
@@ -107,8 +112,8 @@ int sys_object_charge(struct gpubpf_session *s, struct sys_object *o, size_t siz
 {
 	size_t all = size;
 
-	for (uint32_t i = 0; i < s->bpf->n; i++)
-		all += s->bpf->objects[i]->charged;
+	for (uint32_t i = 0; i < s->loaders->n; i++)
+		all += s->loaders->objects[i]->charged;
 	if (all > GPUBPF_BPF_MAX_BYTES)
 		return -ENOMEM;
 	o->charged += size;
@@ -126,7 +131,8 @@ int sys_object_handle(struct sys_object *o)
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* a process with a handle may hold an exclusive lock */
+	/* fails if a process that has a handle of the object holds an exclusive lock */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
 		int err = -errno;
 
 		close(fd);
@@ -153,7 +159,7 @@ static void destroy_object(struct gpubpf_session *s, struct sys_object *o)
 
 void sys_object_drop(struct gpubpf_session *s, struct sys_object *o)
 {
-	struct gpubpf_bpf *bpf = s->bpf;
+	struct session_loaders *bpf = s->loaders;
 
 	for (uint32_t i = 0; i < bpf->n; i++)
 		if (bpf->objects[i] == o) {
@@ -176,7 +182,7 @@ int sys_object_answer(struct sys_call *c, struct sys_object *o, int err)
 
 static void mark_id(struct gpubpf_session *s, uint32_t id);
 
-/* Mark the object and everything that it refers to. */
+/* Mark the object and all objects that it refers to, directly or not. */
 static void mark_object(struct gpubpf_session *s, struct sys_object *o)
 {
 	if (o->live)
@@ -197,7 +203,7 @@ static void mark_id(struct gpubpf_session *s, uint32_t id)
 
 void gpubpf_bpf_sweep(struct gpubpf_session *s)
 {
-	struct gpubpf_bpf *bpf = s->bpf;
+	struct session_loaders *bpf = s->loaders;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; bpf && i < bpf->n; i++)
@@ -218,15 +224,15 @@ void gpubpf_bpf_sweep(struct gpubpf_session *s)
 
 void gpubpf_bpf_finish(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
-		destroy_object(s, s->bpf->objects[i]);
-	for (uint32_t i = 0; s->bpf && i < s->bpf->nretained; i++)
-		close(s->bpf->retained_fds[i]);
-	if (s->bpf) {
-		sys_pins_finish(s->bpf);
-		free(s->bpf->objects);
-		free(s->bpf->inners);
+	for (uint32_t i = 0; s->loaders && i < s->loaders->n; i++)
+		destroy_object(s, s->loaders->objects[i]);
+	for (uint32_t i = 0; s->loaders && i < s->loaders->nretained; i++)
+		close(s->loaders->retained_fds[i]);
+	if (s->loaders) {
+		sys_pins_finish(s->loaders);
+		free(s->loaders->objects);
+		free(s->loaders->inners);
 	}
-	free(s->bpf);
-	s->bpf = NULL;
+	free(s->loaders);
+	s->loaders = NULL;
 }

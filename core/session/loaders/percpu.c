@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values per multiprocessor, for loaders. A loader's buffer has room for one value per possible CPU, and the loader
- * adds the values up or reads each. A device may have more multiprocessors than the host has CPUs. If programs only add
- * to the value, the copies without room are added to the others.
+ * Converts values per multiprocessor for loaders. A loader's buffer has one value per possible CPU. A device may have
+ * more multiprocessors than the host has CPUs. If programs only add to the values, the values that do not fit are added
+ * to the other values. So the total stays correct.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define ROUND8(n) (((size_t)(n) + 7) & ~(size_t)7)
 
-/* The number of possible CPUs, counted like libbpf: "0-3,8" means 5. */
+/* Returns the number of possible CPUs, counted as libbpf does: "0-3,8" means 5. */
 static size_t possible_cpus(void)
 {
 	static size_t known;
@@ -50,15 +50,17 @@ static int note_refusal(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	size_t each = ROUND8(map->value_size);
 
 	gpubpf_session_note(s,
-			    "map %s: %s: a key has %zu values, one per multiprocessor, but bpf(2) has room for "
-			    "%zu, one per CPU%s; %s",
+			    "map %s: %s: a key has %zu values, one per multiprocessor, but bpf(2) passes %zu, one "
+			    "per CPU%s; %s",
 			    map->name, what, gpubpf_map__user_value_size(map) / each, sys_value_size(map) / each,
 			    err == -E2BIG ? ", and they cannot be added up" : "", instead);
 	return err;
 }
 
-/* Store the copies from `from` in `to`, and add those without room to the others. -E2BIG: the value is not summed, and
- * a copy without room is not zero. */
+/*
+ * Copy the values in `from` to the buffer `to` of `room` bytes, and add the values that do not fit to the others.
+ * Returns -E2BIG if a value that does not fit is not zero and values of the map cannot be added.
+ */
 static int fold_copies(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
 	size_t each = ROUND8(map->value_size), n = size < room ? size : room;
@@ -86,7 +88,8 @@ int sys_value_lookup(struct gpubpf_session *s, const struct gpubpf_map *map, sys
 	all = calloc(1, size + 8);
 	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
 	if (!err && fold_copies(map, all, size, value, sys_value_size(map)) < 0)
-		err = note_refusal(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)", "gpubpf map dump shows all");
+		err = note_refusal(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)",
+				   "use gpubpf map dump to show all");
 	free(all);
 	return err;
 }
@@ -105,11 +108,11 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 	all = calloc(1, size + 8);
 	err = all ? 0 : -ENOMEM;
 	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
-		memcpy(all + size - value_size, value, value_size); /* the loader's values are for the Linux kernel's
-								     * CPUs */
+		/* the loader's values belong to CPUs, and come after the values of the multiprocessors */
+		memcpy(all + size - value_size, value, value_size);
 	else if (!err && fold_copies(map, value, value_size, all, size) < 0)
 		err = note_refusal(s, map, -E2BIG, "updates by loaders are refused (E2BIG)",
-				   "set the values without a multiprocessor to 0");
+				   "set the values that exceed the number of multiprocessors to 0");
 	if (!err)
 		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);
 	free(all);

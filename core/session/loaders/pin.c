@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pins: files in a folder of the session, which replaces a BPF file system and is deleted with the session. A pin is an
- * empty file that the session has open. The pin keeps its object alive while the file has a name in that folder or
- * below it. */
-#include "loaders.h"
+/*
+ * Pins objects as files in the session's pin folder, which replaces a BPF file system. The session deletes the folder
+ * when it ends. A pin is an empty file that the session keeps open. The pin keeps its object alive while the file has a
+ * name below that folder.
+ */
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,30 +16,13 @@
 #include <unistd.h>
 
 #define PINS_MAX 1024u
-#define DEPTH 16
 
 int gpubpf_pins_open(const struct gpubpf_session *s)
 {
 	char dir[GPUBPF_BPF_PINS_SIZE];
 
-	gpubpf_bpf_pins(s->path, dir);
+	gpubpf_bpf_pins(gpubpf_session__path(s), dir);
 	return mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path) < 0 && errno != ENOENT;
-}
-
-void gpubpf_pins_remove(const char *session)
-{
-	char dir[GPUBPF_BPF_PINS_SIZE];
-
-	gpubpf_bpf_pins(session, dir);
-	nftw(dir, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 static bool is_within(const char *path, const char *folder)
@@ -48,8 +32,10 @@ static bool is_within(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
 }
 
-/* Open the folder of a new pin's path; *name is set to the last part of the path. -errno: the folder is not inside the
- * session's pin folder. */
+/*
+ * Open the parent folder of a new pin, and set *name to the last component of the path. Returns -errno if the folder is
+ * not inside the session's pin folder.
+ */
 static int open_folder(const struct gpubpf_session *s, const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
@@ -57,7 +43,7 @@ static int open_folder(const struct gpubpf_session *s, const char *path, const c
 	int fd;
 
 	*name = slash ? slash + 1 : "";
-	gpubpf_bpf_pins(s->path, pins);
+	gpubpf_bpf_pins(gpubpf_session__path(s), pins);
 	if (path[0] != '/' || !**name || !realpath(pins, folder))
 		return -EPERM;
 	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
@@ -71,7 +57,7 @@ static int open_folder(const struct gpubpf_session *s, const char *path, const c
 
 static int add_pin(struct gpubpf_session *s, uint32_t id, const char *path)
 {
-	struct gpubpf_bpf *bpf = s->bpf;
+	struct session_loaders *bpf = s->loaders;
 	struct sys_pin *grown;
 	const char *name;
 	int dir = open_folder(s, path, &name), fd;
@@ -108,8 +94,8 @@ int sys_pin(struct sys_call *c)
 	return can_be_pinned(o) ? add_pin(c->s, o->id, path) : -EINVAL;
 }
 
-/* The pin of a file; NULL: the file is no pin. */
-static struct sys_pin *pin_of(struct gpubpf_bpf *bpf, dev_t device, ino_t inode)
+/* Returns the pin whose file has this device and inode, or NULL. */
+static struct sys_pin *pin_of(struct session_loaders *bpf, dev_t device, ino_t inode)
 {
 	for (uint32_t i = 0; bpf && i < bpf->npins; i++) {
 		struct stat st;
@@ -123,33 +109,33 @@ static struct sys_pin *pin_of(struct gpubpf_bpf *bpf, dev_t device, ino_t inode)
 int sys_pinned(struct sys_call *c)
 {
 	uint64_t device = gpubpf_get_u64(c->r), inode = gpubpf_get_u64(c->r);
-	const struct sys_pin *pin = c->r->failed ? NULL : pin_of(c->s->bpf, device, inode);
+	const struct sys_pin *pin = c->r->failed ? NULL : pin_of(c->s->loaders, device, inode);
 	struct sys_object *o = pin ? sys_object_find(c->s, pin->id) : NULL;
 
 	if (c->r->failed)
 		return -EPROTO;
 	if (!o)
-		return -EACCES; /* bpf(2) returns this for a file that is not in a BPF file system */
+		return -EACCES; /* as bpf(2), for a file that is not in a BPF file system */
 	c->fd = sys_object_handle(o);
 	return c->fd < 0 ? c->fd : 0;
 }
 
-/* Store the id of the only loader's map with that name. */
+/* Store the id of the loader's map with that name in *id. Fails if no map or several maps have the name. */
 static int find_map_by_name(struct gpubpf_session *s, const char *name, uint32_t *id)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->bpf->n; i++)
-		if (s->bpf->objects[i]->kind == GPUBPF_BPF_MAP && !strcmp(s->bpf->objects[i]->map.def.name, name)) {
-			*id = s->bpf->objects[i]->id;
+	for (uint32_t i = 0; i < s->loaders->n; i++)
+		if (s->loaders->objects[i]->kind == GPUBPF_BPF_MAP && !strcmp(s->loaders->objects[i]->map.def.name, name)) {
+			*id = s->loaders->objects[i]->id;
 			n++;
 		}
 	if (n == 1)
 		return 0;
 	if (n)
 		return gpubpf_session_fail(s, -EINVAL,
-					   "%u maps of loaders have the name %s; pin one by its id with "
-					   "bpftool map pin id",
+					   "%u maps of loaders have the name %s; pin one by its id: bpftool map pin "
+					   "id ID PATH",
 					   n, name);
 	return gpubpf_session_fail(s, -ENOENT, "no loader of the session has a map %s; gpubpf map show lists all maps",
 				   name);
@@ -164,7 +150,7 @@ static int unpin(struct gpubpf_session *s, const char *path)
 	if (dir < 0)
 		return dir;
 	err = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
-	if (!err && !pin_of(s->bpf, st.st_dev, st.st_ino))
+	if (!err && !pin_of(s->loaders, st.st_dev, st.st_ino))
 		err = -EINVAL;
 	if (!err && unlinkat(dir, name, 0) < 0)
 		err = -errno;
@@ -176,8 +162,8 @@ static const char *pin_error_text(int err)
 {
 	switch (err) {
 	case -EPERM:
-		return "a pin must be in the session's own folder or below it (GPUBPF_PIN of loaders); a name "
-		       "without a slash is in that folder";
+		return "a pin must be in the session's folder, which loaders find in GPUBPF_PIN; pass a "
+		       "name without a slash";
 	case -EINVAL:
 		return "it is no pin";
 	}
@@ -191,10 +177,10 @@ int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, c
 
 	if (nwords != 1)
 		return gpubpf_session_fail(s, -EINVAL, "one path");
-	if (!s->bpf)
+	if (!s->loaders)
 		return gpubpf_session_fail(s, -EOPNOTSUPP,
-					   "no loader is in the session, and only loaders (gpubpf bpf) can open "
-					   "pins; the session's maps exist until it ends");
+					   "only a loader (gpubpf bpf) can open pins, and the session has none; the "
+					   "session's own maps exist until it ends");
 	err = what == GPUBPF_QUERY_PIN ? find_map_by_name(s, map, &id) : 0;
 	if (err < 0)
 		return err;
@@ -204,7 +190,7 @@ int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, c
 
 void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id))
 {
-	struct gpubpf_bpf *bpf = s->bpf;
+	struct session_loaders *bpf = s->loaders;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < bpf->npins; i++) {
@@ -220,7 +206,7 @@ void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session 
 	bpf->npins = n;
 }
 
-void sys_pins_finish(struct gpubpf_bpf *bpf)
+void sys_pins_finish(struct session_loaders *bpf)
 {
 	for (uint32_t i = 0; i < bpf->npins; i++)
 		close(bpf->pins[i].fd);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that loaders load. The session verifies a program at once, so that its loader gets the verdict. A program
- * joins the session when the loader attaches it. */
-#include "loaders.h"
+/*
+ * Loads programs for loaders. The session verifies a program at once, so that the loader gets the verifier's result.
+ * The program joins the session when the loader attaches it.
+ */
+#include "private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +15,9 @@
 
 #include "core/wire/kprobe.h"
 
-#define MAX_INSNS 1000000u     /* the Linux kernel's limit */
+#define MAX_INSNS 1000000u     /* as in Linux */
 
-/* Is `name`, which bpf(2) may have truncated, the program name `whole`? */
+/* Returns true if `name`, which bpf(2) may have truncated, stands for the program `whole`. */
 static bool same_name(const char *whole, const char *name)
 {
 	size_t n = strlen(name);
@@ -25,13 +27,18 @@ static bool same_name(const char *whole, const char *name)
 
 const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i)
 {
-	for (uint32_t a = 0; a < s->nattach; a++)
-		if (same_name(s->attach[a].prog, name) && !i--)
-			return s->attach[a].pattern;
+	const struct gpubpf_attach *attach;
+
+	for (uint32_t a = 0; (attach = gpubpf_session_attach_at(s, a)); a++)
+		if (same_name(attach->prog, name) && !i--)
+			return attach->pattern;
 	return NULL;
 }
 
-/* Is it one of bpftrace's own programs, which it runs in the Linux kernel when a script begins and ends? */
+/*
+ * Returns true for bpftrace's BEGIN and END programs. bpftrace runs them in the Linux kernel when a script starts and
+ * ends.
+ */
 static bool is_bpftrace_builtin(const char *name)
 {
 	return !strcmp(name, "BEGIN") || !strcmp(name, "END");
@@ -92,7 +99,7 @@ static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_
 	return 0;
 }
 
-/* Replace object ids in instructions by indexes into maps[]. */
+/* Replace object ids in map operands of the instructions by indexes into maps[]. */
 static int resolve_maps(const struct gpubpf_session *s, struct sys_object *o)
 {
 	struct bpf_insn *insns = o->prog.raw.insns;
@@ -108,8 +115,7 @@ static int resolve_maps(const struct gpubpf_session *s, struct sys_object *o)
 	return err;
 }
 
-/* Set the program's whole name from its first function in the BTF, if bpf(2) has truncated the name. The BTF was
- * checked. */
+/* If bpf(2) has truncated the program's name, take the name of the first function in the BTF. The BTF was checked. */
 static void set_full_name(struct sys_object *o, const struct btf *btf)
 {
 	const struct btf_type *t = btf && o->prog.raw.nfuncs ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
@@ -170,7 +176,7 @@ static const struct sys_object_ops prog_ops = { .finish = finish_program, .mark_
 
 /* -- verifying and loading -- */
 
-/* Store what the program does to the map in o->prog.use or inner_use. */
+/* Store how the program uses the map in o->prog.use, or for a prototype in o->prog.inner_use. */
 static void store_map_use(struct sys_object *o, const struct sys_closure_map *map, uint32_t use)
 {
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
@@ -191,11 +197,13 @@ static int verify(struct sys_call *c, struct sys_object *o, const struct sys_clo
 						 -ENOMEM;
 	for (uint32_t i = 0; i < g->nmaps && !err; i++)
 		store_map_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
-	return err == -EINVAL ? -EACCES : err; /* the Linux kernel's verifier returns this */
+	return err == -EINVAL ? -EACCES : err; /* the Linux verifier also returns -EACCES */
 }
 
-/* Verify the program for no particular place, because the loader names the place only when it attaches. Then the
- * session verifies the program again. */
+/*
+ * Verify the program without a place, because the loader names the place only later, when it attaches the program. Then
+ * the session verifies the program again.
+ */
 static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
 	struct sys_closure *g = calloc(1, sizeof(*g));
@@ -211,8 +219,10 @@ static int verify_unplaced(struct sys_call *c, struct sys_object *o, struct gpub
 	return err;
 }
 
-/* Append the Linux verifier's message for an unknown helper to the log. Loaders search the log for it, and then use
- * other helpers. */
+/*
+ * Append the Linux verifier's message for an unknown helper to the log. Loaders search the log for this message, and
+ * then use another helper.
+ */
 static void add_unknown_helper(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
 {
 	const struct bpf_insn *insn = diag->pc < o->prog.raw.ninsns ? &o->prog.raw.insns[diag->pc] : NULL;
@@ -244,22 +254,22 @@ int sys_prog_load(struct sys_call *c)
 	if (err < 0 && diag.code != GPUBPF_OK)
 		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
 	if (log[0] && !read)
-		gpubpf_session_note(c->s, "program %s is refused: %s: %s; %s", o->prog.name, diag.where, diag.what,
-				    diag.remedy);
+		gpubpf_session_note(c->s, "program %s is refused: %s%s%s; %s", o->prog.name, diag.where,
+				    diag.where[0] ? ": " : "", diag.what, diag.remedy);
 	if (log[0])
 		add_unknown_helper(o, &diag, log, sizeof(log) - 1);
 	if (log[0])
-		/* libbpf prints its own frame line after the log */
+		/* libbpf prints the line "END PROG LOAD LOG" directly after the log */
 		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n");
 	gpubpf_put_str(c->out, log);
 	return sys_object_answer(c, o, err);
 }
 
-/* Find a BTF object with the same bytes, because a loader sends the same BTF for many maps and programs. */
+/* Returns a BTF object with the same bytes, or NULL. A loader sends the same BTF for many maps and programs. */
 static struct sys_object *find_btf(const struct gpubpf_session *s, const void *data, size_t size)
 {
-	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
-		struct sys_object *o = s->bpf->objects[i];
+	for (uint32_t i = 0; s->loaders && i < s->loaders->n; i++) {
+		struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind == GPUBPF_BPF_BTF && o->btf_data.size == size && !memcmp(o->btf_data.data, data, size))
 			return o;

@@ -2,10 +2,12 @@
 /*
  * Delivers records to loaders. The session reads records from its rings, and writes them into memory that a loader
  * maps, in the Linux kernel's layout. The memory is a ring buffer, or a buffer of perf_event_open(2) that the loader
- * put into a PERF_EVENT_ARRAY. A slow loader loses nothing here: records without room stay in the device's ring, which
- * counts the records that it drops.
+ * put into a PERF_EVENT_ARRAY.
+ *
+ * If the loader's memory is full, the records stay in the device's ring. When the device's ring is full too, the device
+ * drops records and counts them.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +18,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/session/base/loader_ops.h"
+#include "core/session/maps/loader_ops.h"
 #include "core/session/kernel_bpf/kernel_maps.h"
 
 #define PAGE 4096ull
 #define BUFFERS_MAX 65536u         /* maximum buffers of one PERF_EVENT_ARRAY */
 #define BUFFER_MAX (64ull << 20)   /* maximum bytes of one perf buffer */
-#define PIPE_SIZE 65536            /* bytes of a pipe, unless a loader has changed it */
-#define SAMPLE_MAX 65528ull        /* maximum bytes of a perf record with its header: the largest multiple of 8 in 16
-				    * bits */
+#define PIPE_SIZE 65536            /* bytes of a pipe's buffer, unless a loader has changed it */
+#define SAMPLE_MAX 65528ull        /* maximum bytes of a perf record with its header: largest multiple of 8 below 2^16 */
 
 static bool is_perf(const struct sys_object *map)
 {
@@ -57,8 +58,10 @@ static int map_memory(struct gpubpf_session *s, struct sys_object *o, struct sys
 	return 0;
 }
 
-/* Create the memory of a ring buffer: a page with the loader's position, a page with the session's position, then the
- * data. */
+/*
+ * Create the memory of a ring buffer: a page with the loader's position, a page with the session's position, and the
+ * data.
+ */
 static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_ring *ring = &map->map.stream->ring;
@@ -103,13 +106,13 @@ int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int kern
 
 	if (err < 0)
 		gpubpf_session_note(s,
-				    "map %s: a loader reads it through the Linux kernel, and GPU records cannot "
-				    "be added there: %s; the session needs CAP_BPF and CAP_PERFMON",
+				    "map %s: a loader reads it through the Linux kernel, and the session cannot add "
+				    "GPU records: %s; it needs CAP_BPF and CAP_PERFMON",
 				    map->map.def.name, strerror(-err));
 	return err;
 }
 
-static bool is_mapped_by_loader(const struct gpubpf_bpf *bpf, uint32_t map)
+static bool is_mapped_by_loader(const struct session_loaders *bpf, uint32_t map)
 {
 	for (uint32_t i = 0; i < bpf->nmapped; i++)
 		if (bpf->mapped_rings[i] == map)
@@ -124,12 +127,12 @@ int sys_ring_mapped(struct sys_call *c)
 
 	if (err < 0)
 		return err;
-	if (mapped && !is_mapped_by_loader(c->s->bpf, map)) {
-		if (c->s->bpf->nmapped == GPUBPF_MAX_MAPS)
+	if (mapped && !is_mapped_by_loader(c->s->loaders, map)) {
+		if (c->s->loaders->nmapped == GPUBPF_MAX_MAPS)
 			return -ENOSPC;
-		c->s->bpf->mapped_rings[c->s->bpf->nmapped++] = map;
+		c->s->loaders->mapped_rings[c->s->loaders->nmapped++] = map;
 	}
-	gpubpf_put_u32(c->out, is_mapped_by_loader(c->s->bpf, map));
+	gpubpf_put_u32(c->out, is_mapped_by_loader(c->s->loaders, map));
 	return 0;
 }
 
@@ -148,7 +151,7 @@ int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
 	}
 	stream->ring.fd = -1;
 	map->map.stream = stream;
-	s->loader_ops = &loader_ops;
+	gpubpf_maps_set_loader_ops(s, &loader_ops);
 	if (is_perf(map) && !(stream->buffers = calloc(map->map.def.max_entries, sizeof(*stream->buffers))))
 		return -ENOMEM;
 	err = is_perf(map) ? 0 : open_ringbuf(s, map);
@@ -187,7 +190,7 @@ int sys_buffer_open(struct sys_call *c)
 		return err;
 	o->ring.fd = -1;
 	o->ring.disabled = off;
-	c->s->loader_ops = &loader_ops;
+	gpubpf_maps_set_loader_ops(c->s, &loader_ops);
 	return sys_object_answer(c, o, sys_object_fifo(c->s, o, 0, 0));
 }
 
@@ -215,8 +218,10 @@ static int return_memory(struct sys_call *c, int fd, uint64_t twice)
 	return c->fd < 0 ? -EINVAL : 0;
 }
 
-/* Answer with a read-only descriptor of the memory, so that mprotect(2) cannot make the mapping writable, as for the
- * kernel's maps. */
+/*
+ * Answer with a read-only descriptor of the memory. Then mprotect(2) cannot make the loader's mapping writable, as for
+ * Linux maps.
+ */
 static int return_readonly(struct sys_call *c, int fd)
 {
 	char path[64];
@@ -227,7 +232,7 @@ static int return_readonly(struct sys_call *c, int fd)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* Check a request to map an array's values as Linux does, and answer with the memory. */
+/* Check a request to map an array's values as Linux does, and answer with a descriptor of the memory. */
 static int return_array(struct sys_call *c, const struct sys_object *o, uint64_t bytes, uint64_t first, bool writes)
 {
 	uint64_t pages = sys_map_mappable_bytes(o);
@@ -271,7 +276,7 @@ int sys_memory(struct sys_call *c)
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value)
 {
 	if (!is_perf(map) || (cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM))
-		return -524; /* ENOTSUPP, which user space headers lack */
+		return -524; /* ENOTSUPP, which headers for user space do not define */
 	if (key >= map->map.def.max_entries)
 		return -E2BIG;
 	if (cmd == BPF_MAP_UPDATE_ELEM && !sys_object_find_kind(s, GPUBPF_BPF_BUFFER, value))
@@ -282,8 +287,10 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
 	return 0;
 }
 
-/* The buffer for multiprocessor `copy`: the one at index copy modulo the number of buffers; NULL: there are
- * no buffers. */
+/*
+ * Returns the buffer for records of multiprocessor `copy`. The buffers are used in turn (`copy` modulo their number).
+ * NULL: the map has no buffers.
+ */
 static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
 {
 	const uint32_t *ids = map->map.stream->buffers;
@@ -309,8 +316,10 @@ static void copy_into_ring(struct sys_ring *ring, uint64_t *at, const void *data
 	*at += size;
 }
 
-/* Does the ring have room for `size` bytes? A process that maps the ring may overwrite its positions; then it loses
- * only its own records. */
+/*
+ * Returns true if the ring has `size` free bytes. A process that maps the ring can overwrite its positions. Such a
+ * process loses only its own records.
+ */
 static bool has_room(const struct sys_ring *ring, uint64_t size)
 {
 	uint64_t used = ring->at - __atomic_load_n(ring->tail, __ATOMIC_ACQUIRE);
@@ -336,7 +345,7 @@ static int append_record(struct sys_ring *ring, const void *head, size_t head_si
 	return 0;
 }
 
-/* Append a record to a ring buffer, after a struct bpf_ringbuf_hdr of Linux. */
+/* Append a record to a ring buffer, after Linux's header struct bpf_ringbuf_hdr. */
 static int append_ringbuf_record(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	const uint32_t head[2] = { size, 0 };
@@ -344,8 +353,10 @@ static int append_ringbuf_record(struct sys_ring *ring, const void *data, uint32
 	return append_record(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
 }
 
-/* Append a PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW (perf_event_open(2)), padded so that the raw bytes end at the end of
- * the record. The buffer is never filled completely, because a full one would look empty. */
+/*
+ * Append a PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW (perf_event_open(2)). Padding extends the raw bytes to the end of
+ * the record. 8 bytes of the buffer always stay free, because a full buffer would look empty.
+ */
 static int append_perf_sample(struct sys_ring *ring, const void *data, uint32_t size)
 {
 	uint64_t whole = (sizeof(struct perf_event_header) + sizeof(uint32_t) + size + 7ull) & ~7ull;
@@ -375,8 +386,8 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 
 static struct sys_object *find_reader(const struct gpubpf_session *s, uint32_t map)
 {
-	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
-		struct sys_object *o = s->bpf->objects[i];
+	for (uint32_t i = 0; s->loaders && i < s->loaders->n; i++) {
+		struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind == GPUBPF_BPF_MAP && o->map.joined && o->map.index == map)
 			return o->map.stream ? o : NULL;
@@ -402,8 +413,8 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
 
 	if (err == -E2BIG)
 		gpubpf_session_note(s,
-				    "map %s: dropped a record of %u bytes, which is longer than its loader's "
-				    "buffer; give the buffer more pages",
+				    "map %s: dropped a record of %u bytes, because it is longer than the loader's "
+				    "buffer; use a buffer with more pages",
 				    map->map.def.name, size);
 	if (err != -EAGAIN)
 		return true;
@@ -416,9 +427,12 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
 	return false;
 }
 
-/* Wake the loader that polls the object's pipe: empty the pipe, and write a byte if the loader has unread records. A
- * loader that waits for edges, as hooks/loader makes epoll(7) do, wakes once per byte; if it has read everything, it
- * finds the pipe empty. The session reads the pipe only once, because a loader could write to it without end. */
+/*
+ * Wake the loader that polls the object's pipe. The session empties the pipe, and writes one byte if the loader has
+ * unread records. A loader that waits for edges wakes once per byte; hooks/loader makes epoll(7) wait for edges. A
+ * loader that has read all records finds the pipe empty. The session reads the pipe only once, because a loader could
+ * write to it without end.
+ */
 static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 {
 	static char bytes[PIPE_SIZE];
@@ -426,13 +440,13 @@ static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 	if (!ring->base || (read(o->fd, bytes, sizeof(bytes)) < 0 && errno != EAGAIN))
 		return;
 	if (__atomic_load_n(ring->tail, __ATOMIC_ACQUIRE) != ring->at && write(o->fd, "", 1) < 0)
-		return; /* the pipe is full, so waiting loaders are awake */
+		return; /* the pipe is full, so its loaders are awake */
 }
 
 static void wake_readers(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
-		const struct sys_object *o = s->bpf->objects[i];
+	for (uint32_t i = 0; s->loaders && i < s->loaders->n; i++) {
+		const struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind == GPUBPF_BPF_BUFFER)
 			ring_bell(o, &o->ring);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers one request of a loader's process. */
-#include "loaders.h"
+/* Receives the requests of a loader's process, and answers each by the handler of its operation. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STALE_NS 20000000ull       /* a mirror of at most this age counts as current for a loader's command */
+#define STALE_NS 20000000ull       /* maximum age of a mirror that a loader's command may read */
 #define WAIT_NS 1000000000ull
+
+/* A request that waits until mirrors are up to date. */
+struct gpubpf_parked {
+	size_t size;
+	uint64_t until_ns;
+	uint32_t seq;
+	uint8_t data[];
+};
 
 static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_PROG_IS_GPU] = sys_prog_is_gpu,
@@ -36,6 +44,8 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_KERNEL] = sys_kernel_map_fd,
 	[GPUBPF_BPF_QUEUE_CONSUMED] = sys_queue_consumed,
 	[GPUBPF_BPF_RING_MAPPED] = sys_ring_mapped,
+	[GPUBPF_BPF_RUN] = sys_run,
+	[GPUBPF_BPF_RUN_RESULT] = sys_run_result,
 };
 
 static int dispatch(struct sys_call *c)
@@ -77,9 +87,11 @@ static int handle_request(struct gpubpf_session *s, struct gpubpf_peer *peer, ui
 	return err;
 }
 
-/* Must mirrors be updated before the request is answered? Commands on elements need mirrors of at most STALE_NS, so
- * that one update serves an iteration over the map. GPUBPF_BPF_OUTPUT needs an update to separate earlier records from
- * later ones. */
+/*
+ * Returns true if mirrors must be updated before the session answers the request. Commands on elements read mirrors of
+ * at most STALE_NS. So one update serves many commands of an iteration. GPUBPF_BPF_OUTPUT always needs an update, to
+ * separate earlier records from later ones.
+ */
 static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r)
 {
 	uint32_t op = gpubpf_get_u32(&r);
@@ -87,45 +99,44 @@ static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r
 
 	if (!gpubpf_session_has_mirrors(s))
 		return false;
-	return op == GPUBPF_BPF_OUTPUT || (looks && gpubpf_now_ns() - s->mirrored_ns > STALE_NS);
+	return op == GPUBPF_BPF_OUTPUT || (looks && (!s->loaders || gpubpf_now_ns() - s->loaders->mirrored_ns > STALE_NS));
 }
 
 static int park_request(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)
 {
 	size_t size = r->end - r->at;
 
-	if (peer->parked.data)
-		return -EPROTO; /* a loader may send its next request only after the answer */
-	peer->parked.data = malloc(size + 1);
-	if (!peer->parked.data)
+	if (peer->parked)
+		return -EPROTO; /* a loader must wait for an answer before it sends its next request */
+	peer->parked = malloc(sizeof(*peer->parked) + size + 1);
+	if (!peer->parked)
 		return -ENOMEM;
-	memcpy(peer->parked.data, r->at, size);
-	peer->parked.size = size;
-	peer->parked.seq = seq;
-	peer->parked.until_ns = gpubpf_now_ns() + WAIT_NS;
+	*peer->parked = (struct gpubpf_parked){ .size = size, .seq = seq, .until_ns = gpubpf_now_ns() + WAIT_NS };
+	memcpy(peer->parked->data, r->at, size);
 	return 0;
 }
 
 static void resume_request(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	struct gpubpf_reader r;
-	void *data = peer->parked.data;
+	struct gpubpf_parked *parked = peer->parked;
 
-	gpubpf_reader_init(&r, data, peer->parked.size);
-	peer->parked.data = NULL;
-	if (handle_request(s, peer, peer->parked.seq, &r, -1) < 0)
+	gpubpf_reader_init(&r, parked->data, parked->size);
+	peer->parked = NULL;
+	if (handle_request(s, peer, parked->seq, &r, -1) < 0)
 		shutdown(peer->sock, SHUT_RDWR);
-	free(data);
+	free(parked);
 }
 
 void gpubpf_bpf_resume(struct gpubpf_session *s)
 {
-	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
-		bool expired = gpubpf_now_ns() > peer->parked.until_ns;
+	for (struct gpubpf_peer *peer = gpubpf_peers_first(s); peer; peer = peer->next) {
+		bool expired = peer->parked && gpubpf_now_ns() > peer->parked->until_ns;
 
-		if (!peer->parked.data || (!expired && gpubpf_session_is_pulling(s)))
+		if (!peer->parked || (!expired && gpubpf_session_is_pulling(s)))
 			continue;
-		s->mirrored_ns = gpubpf_now_ns();
+		if (s->loaders)
+			s->loaders->mirrored_ns = gpubpf_now_ns();
 		resume_request(s, peer);
 	}
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes of GPU programs. The probed function is a kernel's host stub, whose name is, or contains, the kernel's name.
- * For _Z3addPf, nvcc's stub is __device_stub__Z3addPf, and hipcc's is _Z18__device_stub__addPf.
+ * Attaches uprobes to GPU kernels. The loader sets a uprobe at a kernel's host stub, the host function that launches
+ * the kernel. The stub's name is, or contains, the kernel's name. For the kernel _Z3addPf, nvcc's stub is
+ * __device_stub__Z3addPf, and hipcc's stub is _Z18__device_stub__addPf.
  */
-#include "loaders.h"
+#include "private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,8 +17,10 @@
 
 #define STUB "__device_stub_"
 
-/* Convert the mangled name of a stub to the kernel's mangled name, whose length prefix is shorter. False: it is not a
- * stub's name. */
+/*
+ * Convert the mangled name of a stub to the kernel's mangled name, which is shorter by "__device_stub__". Returns false
+ * if symbol is not the name of a stub.
+ */
 static bool unstub_mangled(const char *symbol, char *out, size_t size)
 {
 	char *end;
@@ -26,7 +29,7 @@ static bool unstub_mangled(const char *symbol, char *out, size_t size)
 
 	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
 		return false;
-	if (end[strlen(STUB "_")] == 'Z') /* nvcc's stub, whose name was mangled twice */
+	if (end[strlen(STUB "_")] == 'Z') /* in nvcc's stub, the kernel's mangled name follows: Z3addPf after "_" */
 		snprintf(out, size, "_%.*s", (int)(n - strlen(STUB "_")), end + strlen(STUB "_"));
 	else
 		snprintf(out, size, "_Z%zu%s", (size_t)n - strlen(STUB "_"), end + strlen(STUB "_"));
@@ -55,8 +58,8 @@ static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF
 		named = false;
 	if (!named)
 		gpubpf_session_note(c->s,
-				    "a uprobe at byte %llu of a file: its symbols name no function that begins "
-				    "there; a GPU program's uprobe must be at its kernel's host stub",
+				    "a uprobe at byte %llu of a file: no function of its symbol table begins there; "
+				    "set the uprobe at the host stub of a GPU kernel",
 				    (unsigned long long)offset);
 	gpubpf_symbols_free(symbols);
 	return named ? 0 : -EINVAL;

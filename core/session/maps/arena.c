@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arenas of a session: their memory and layout, and views of maps in them. */
-#include "core/session/session.h"
+/*
+ * Creates the arenas of a session. Each arena is the memory of all maps on one device, or on all devices that use host
+ * memory.
+ */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +13,10 @@
 
 #include "synced.h"
 
-#define MAX_REPLICAS 1024 /* limit on the replicas that a device requests, since the session often reads the ring of
-			   * each replica */
+#define MAX_REPLICAS 1024 /* limit on a device's replicas: the session reads the ring of each replica often */
 #define MIN_ARENA_BYTES (1ull << 30)
 #define MAX_ARENA_BYTES (16ull << 30)
-/* spare room in an arena, for objects that join later; it takes device memory even if none joins */
+/* spare bytes in an arena for objects that join later; they take device memory even if no object joins */
 #define MIN_SPARE_BYTES (16ull << 20)
 #define MAX_SPARE_BYTES (256ull << 20)
 
@@ -28,16 +30,19 @@ static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 			 0;
 }
 
-/* Sets the diagnostic for a failed memfd: a process limit (RLIMIT_FSIZE, open files), or lack of memory. */
+/*
+ * Set the diagnostic for a memfd that could not be created. The reason is a limit of the process (RLIMIT_FSIZE or open
+ * files) or lack of memory.
+ */
 static int refuse_memfd(const struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
 	unsigned long long size = a->layout.size;
 
 	if (a->fd == -EFBIG)
-		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC, "maps take %llu bytes: %s", size,
-				       strerror(EFBIG));
+		return gpubpf_diag_set(diag, GPUBPF_E_FILE_SIZE, GPUBPF_NOPC,
+				       "cannot create %llu bytes of memory for maps: %s", size, strerror(EFBIG));
 	if (a->fd == -EMFILE || a->fd == -ENFILE)
-		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "maps take a descriptor: %s",
+		return gpubpf_diag_set(diag, GPUBPF_E_OPEN_FILES, GPUBPF_NOPC, "cannot create the memory for maps: %s",
 				       strerror(-a->fd));
 	return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s", size,
 			       strerror(-a->fd));
@@ -54,25 +59,29 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map %llu bytes of maps: %s",
 				       (unsigned long long)a->layout.size, strerror(errno));
 	}
-	gpubpf_arena_init(a->base, &s->loaded->unit, &a->layout);
+	gpubpf_arena_init(a->base, gpubpf_session_unit(s), &a->layout);
 	return a->shared ? map_kernel_pages(s, a, 0, diag) : 0;
 }
 
-/* Notes that a device with its own memory has a copy of what kernel programs wrote before, and does not see later
- * writes. */
+/*
+ * Report notes for maps that Linux kernel programs write. A device with its own memory has a copy of earlier values,
+ * and does not see later writes.
+ */
 static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
-	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
-		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) &&
-		    !s->loaded->unit.maps[m].rdonly && !gpubpf_map_is_summed(s, m))
+	for (uint32_t m = 0; m < gpubpf_session_unit(s)->nmaps; m++)
+		if ((gpubpf_session_unit(s)->maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) &&
+		    !gpubpf_session_unit(s)->maps[m].rdonly && !gpubpf_map_is_summed(s, m))
 			gpubpf_session_note(s,
-					    "map %s: %s has its own memory, so later writes of the Linux kernel's "
+					    "map %s: %s has its own memory, so later writes of Linux kernel "
 					    "programs, or of a loader that maps it, do not reach the device",
-					    s->loaded->unit.maps[m].name, device);
+					    gpubpf_session_unit(s)->maps[m].name, device);
 }
 
-/* The maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that
- * were written. */
+/*
+ * Returns the maximum size of an arena in a device's own memory. Its mirror uses host memory only for pages that were
+ * written.
+ */
 static uint64_t max_arena_size(uint64_t memory)
 {
 	uint64_t room = memory / 8;
@@ -87,13 +96,16 @@ static uint64_t spare_size(uint64_t memory)
 	return spare < MIN_SPARE_BYTES ? MIN_SPARE_BYTES : spare > MAX_SPARE_BYTES ? MAX_SPARE_BYTES : spare;
 }
 
-/* The number of processes whose allocations an arena can list. */
+/* Returns the number of processes whose allocations an arena can list. */
 static uint32_t allocation_table_count(bool shared)
 {
 	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
 }
 
-/* Choose the memory of the unit's maps from `first` on, into a->places and as flags for the layout. */
+/*
+ * Choose the kind of memory for each map of the unit from `first` on. Stores it in a->places and as flags for the
+ * layout.
+ */
 static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit,
 			 uint32_t first, const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
 {
@@ -108,15 +120,15 @@ static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps,
 		      uint64_t memory, uint32_t process, struct gpubpf_diag *diag)
 {
-	struct gpubpf_session_arena *a = &s->arenas[s->narenas];
+	struct gpubpf_session_arena *a = &s->maps->arenas[s->maps->narenas];
 	bool shared = !caps;
 	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
 		.replicas = replicas ? replicas : 1,
 		.threads = s->opts.threads,
-		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0,
-		.map_use = s->map_use,
-		.allocation_tables = s->allocations ? allocation_table_count(shared) : 0,
+		.print_bytes = gpubpf_session_has_prints(s) ? GPUBPF_PRINT_BYTES : 0,
+		.map_use = gpubpf_session_map_use(s),
+		.allocation_tables = gpubpf_session_has_allocations(s) ? allocation_table_count(shared) : 0,
 		.max_size = max_arena_size(memory),
 		.spare = spare_size(memory),
 		.places = places,
@@ -124,9 +136,10 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 	};
 	int err;
 
-	if (s->narenas == GPUBPF_MAX_ARENAS)
+	if (s->maps->narenas == GPUBPF_MAX_ARENAS)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
-				       "the session already has %u devices with their own memory", GPUBPF_MAX_ARENAS);
+				       "a session can have at most %u arenas, one per device with its own memory",
+				       GPUBPF_MAX_ARENAS);
 	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process };
 	if (caps) {
 		a->device = caps->ordinal;
@@ -134,10 +147,10 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 		memcpy(a->backend, caps->backend, sizeof(a->backend));
 		memcpy(a->name, caps->name, sizeof(a->name));
 	}
-	err = choose_places(s, a, &s->loaded->unit, 0, s->map_use, places, diag);
+	err = choose_places(s, a, gpubpf_session_unit(s), 0, gpubpf_session_map_use(s), places, diag);
 	if (err < 0)
 		return err;
-	err = gpubpf_layout_compute(&s->loaded->unit, &opts, &a->layout, diag);
+	err = gpubpf_layout_compute(gpubpf_session_unit(s), &opts, &a->layout, diag);
 	if (err < 0)
 		return err;
 	err = map_arena(s, a, diag);
@@ -146,13 +159,13 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct 
 		return err;
 	}
 	a->nactive_maps = a->layout.nmaps;
-	return s->narenas++;
+	return s->maps->narenas++;
 }
 
 int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
 			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
 {
-	struct gpubpf_session_arena *a = &s->arenas[arena];
+	struct gpubpf_session_arena *a = &s->maps->arenas[arena];
 	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
 		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0,
@@ -165,12 +178,14 @@ int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct 
 	return err < 0 ? err : gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
-/* Copy the values of a map that the tool has set (for example configuration) from arena 0 to a device that appears
- * later. The elements that the map's definition initializes are deleted there first, since the tool may have deleted
- * them in arena 0. */
+/*
+ * Copy the values of a map that the tool has set, for example configuration, from arena 0 to the arena of a device that
+ * appears later. The elements that the map's definition initializes are first deleted in the new arena, because the
+ * tool may have deleted them in arena 0.
+ */
 static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	const struct gpubpf_map *m = &gpubpf_session_unit(s)->maps[map];
 	struct gpubpf_map_view from = gpubpf_arena_view(s, 0, map), to = gpubpf_arena_view(s, arena, map);
 	uint8_t *key = malloc(m->key_size + 8), *value = malloc(m->value_size + 8);
 	uint64_t cursor = 0;
@@ -193,8 +208,10 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Copy a page of summed maps to a->initial, unless it is zero. Its values were copied from arena 0, so readers subtract
- * them. */
+/*
+ * Copy a page of summed maps to a->initial, unless the page is zero. Its values were copied from arena 0, so readers
+ * subtract them from the device's values.
+ */
 static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 {
 	static const char zeros[GPUBPF_ARENA_ALIGN];
@@ -213,7 +230,7 @@ static int save_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
 	return 0;
 }
 
-/* Save the map's pages that the memfd has allocated; other pages are zero. */
+/* Save the map's pages to which the memfd has allocated memory. All other pages are zero. */
 static int save_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
 {
 	uint64_t end = l->ctl + l->size;
@@ -234,47 +251,48 @@ static void save_initial_values(struct gpubpf_session *s, struct gpubpf_session_
 	for (uint32_t m = first; m < a->layout.nmaps; m++)
 		if (gpubpf_map_is_summed(s, m) && save_map(a, &a->layout.maps[m]) < 0)
 			gpubpf_session_note(s,
-					    "map %s: its first values are counted once per device: no memory to "
-					    "store them",
-					    s->loaded->unit.maps[m].name);
+					    "map %s: its initial values are counted once per device, because memory "
+					    "to store them is short",
+					    gpubpf_session_unit(s)->maps[m].name);
 }
 
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout)
 {
-	struct gpubpf_session_arena *a = &s->arenas[arena];
+	struct gpubpf_session_arena *a = &s->maps->arenas[arena];
 	uint32_t first = a->layout.nmaps;
 
 	a->layout = *layout;
-	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
+	gpubpf_arena_extend(a->base, gpubpf_session_unit(s), layout, first);
 	if (!a->shared)
 		save_initial_values(s, a, first);
 	else if (gpubpf_linux_map_pages(s, a, first) < 0)
-		gpubpf_session_note(s,
-				    "arrays that loaders map or the Linux kernel has are not shared with devices: "
-				    "%s",
+		gpubpf_session_note(s, "devices cannot share the arrays of loaders or of the Linux kernel: %s",
 				    strerror(errno));
 }
 
-/* Does only the host change the map's values? Then they are the same on all devices. */
+/* Returns true if only the host changes the map's values, so that they are the same on all devices. */
 static bool is_host_only(const struct gpubpf_session *s, uint32_t map)
 {
-	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
+	return !(gpubpf_session_map_use(s)[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
 }
 
-/* Copy the values that the tool has set, from map `first` on, to the device's arena. own: no device uses arena 0, so
- * its values come only from the tool, and all maps can be copied. */
+/*
+ * Copy the values that the tool has set, for maps from `first` on, from arena 0 to the device's arena. If `own` is set,
+ * no device uses arena 0. Then all values in arena 0 come from the tool, and all maps are copied. Otherwise only maps
+ * that no program changes are copied.
+ */
 static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
 {
-	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
-		if (s->map_set[m] && (own || is_host_only(s, m)) && seed_map(s, arena, m) < 0)
-			gpubpf_session_note(s, "map %s: not all values that were set before could be copied to %s",
-					    s->loaded->unit.maps[m].name, device);
+	for (uint32_t m = first; m < gpubpf_session_unit(s)->nmaps; m++)
+		if (s->maps->set[m] && (own || is_host_only(s, m)) && seed_map(s, arena, m) < 0)
+			gpubpf_session_note(s, "map %s: some values that were set before kernels ran could not be copied to %s",
+					    gpubpf_session_unit(s)->maps[m].name, device);
 }
 
 void gpubpf_arenas_activate(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; i < s->narenas; i++) {
-		struct gpubpf_session_arena *a = &s->arenas[i];
+	for (uint32_t i = 0; i < s->maps->narenas; i++) {
+		struct gpubpf_session_arena *a = &s->maps->arenas[i];
 
 		if (a->nactive_maps == a->layout.nmaps)
 			continue;
@@ -289,58 +307,76 @@ void gpubpf_arenas_activate(struct gpubpf_session *s)
 	}
 }
 
-/* The shared arena may have fewer replicas than the device has compute units: helper 509 returns a number below the
- * number of replicas, so that units share a replica, and their adds are atomic. */
+/*
+ * Store the runtime of the devices on host memory, so that the report can name the runtime of their records. These
+ * devices share an arena. If they have several runtimes, the stored name is "".
+ */
+static void note_shared(struct session_maps *maps, const struct gpubpf_device_caps *caps)
+{
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA) || maps->shared_mixed)
+		return;
+	maps->shared_mixed = maps->shared_backend[0] && strcmp(maps->shared_backend, caps->backend);
+	snprintf(maps->shared_backend, sizeof(maps->shared_backend), "%s", maps->shared_mixed ? "" : caps->backend);
+}
+
+/*
+ * The shared arena may have fewer replicas than the device has compute units. Then several units use the same replica,
+ * because helper 509 returns a number below the number of replicas. Their adds are atomic.
+ */
 int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 			struct gpubpf_diag *diag)
 {
 	uint32_t replicas = dev->caps.compute_units;
 	int index;
 
+	note_shared(s->maps, &dev->caps);
 	if (dev->caps.bits & GPUBPF_CAP_SHARED_ARENA) {
 		index = gpubpf_placements_check(s, &dev->caps, diag);
-		s->arenas[0].used |= !index;
+		s->maps->arenas[0].used |= !index;
 		return index;
 	}
 	if (replicas > 65536)
-		return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "it claims %u compute units", replicas);
+		return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
+				       "the agent reported an impossible number of compute units, %u", replicas);
 	if (replicas > MAX_REPLICAS)
 		replicas = MAX_REPLICAS;
 	index = gpubpf_arena_open(s, replicas, &dev->caps, dev->caps.memory, peer->process, diag);
 	if (index < 0)
 		return index;
-	s->arenas[index].used = true;
+	s->maps->arenas[index].used = true;
 	warn_not_shared(s, dev->caps.name);
-	seed_maps(s, index, 0, !s->arenas[0].used, dev->caps.name);
-	save_initial_values(s, &s->arenas[index], 0);
+	seed_maps(s, index, 0, !s->maps->arenas[0].used, dev->caps.name);
+	save_initial_values(s, &s->maps->arenas[index], 0);
 	return index;
 }
 
-void gpubpf_arenas_close(struct gpubpf_session *s)
+void gpubpf_arenas_close(struct session_maps *maps)
 {
-	for (uint32_t i = 0; i < s->narenas; i++) {
-		munmap(s->arenas[i].base, s->arenas[i].layout.size);
-		if (s->arenas[i].initial)
-			munmap(s->arenas[i].initial, s->arenas[i].layout.size);
-		close(s->arenas[i].fd);
-		gpubpf_layout_finish(&s->arenas[i].layout);
+	for (uint32_t i = 0; i < maps->narenas; i++) {
+		munmap(maps->arenas[i].base, maps->arenas[i].layout.size);
+		if (maps->arenas[i].initial)
+			munmap(maps->arenas[i].initial, maps->arenas[i].layout.size);
+		close(maps->arenas[i].fd);
+		gpubpf_layout_finish(&maps->arenas[i].layout);
 	}
-	s->narenas = 0;
+	maps->narenas = 0;
 }
 
 const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
 {
-	return s->arenas[arena].shared ? s->shared_backend : s->arenas[arena].backend;
+	return s->maps->arenas[arena].shared ? s->maps->shared_backend : s->maps->arenas[arena].backend;
 }
 
-/* Programs use only atomic adds on the values: *p += x has a plain store, which is USE_WRITE. A program may also insert
- * a key with its first value. */
+/*
+ * Returns true if the values of the arenas can be added up, because programs change them only by atomic adds. A plain
+ * *p += x is a store (GPUBPF_USE_WRITE). A program may also insert a key with its first value.
+ */
 bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map)
 {
-	uint32_t use = s->map_use[map];
+	uint32_t use = gpubpf_session_map_use(s)[map];
 
 	if (!(use & GPUBPF_USE_ADD) || (use & (GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC)) ||
 	    ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8)))
 		return false;
-	return !(s->loaded->unit.maps[map].value_size % ((use & GPUBPF_USE_ADD4) ? 4 : 8));
+	return !(gpubpf_session_unit(s)->maps[map].value_size % ((use & GPUBPF_USE_ADD4) ? 4 : 8));
 }

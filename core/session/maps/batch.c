@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch operations like bpf(2)'s, and atomic adds to values. */
-#include "core/session/session.h"
+/* Implements batch operations as in bpf(2), and atomic adds to values. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch operation: its position (the arena's index, then the cursor in that arena), and its output buffers. */
+/*
+ * A batch operation: its position and its output buffers. The position is the arena's index and the cursor in that
+ * arena.
+ */
 struct batch {
 	const struct gpubpf_map *map;
 	uint64_t position;
@@ -30,11 +33,13 @@ static bool has_keys(const struct gpubpf_map *map)
 	return map->type->flags & GPUBPF_MAP_KEYED;
 }
 
-/* Get the key of the next element, each key once: first the keys of arena 0, then the keys that no earlier arena has.
- * -ENOENT: no more elements. */
+/*
+ * Get the key of the next element, or return -ENOENT. Each key is returned once: first the keys of arena 0, then the
+ * keys of each later arena that no earlier arena has.
+ */
 static int next_key(struct batch *b, bool all, void *key)
 {
-	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
+	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->maps->narenas : 1;
 	int err = -ENOENT;
 
 	for (uint32_t i = b->position >> GPUBPF_BATCH_ARENA_SHIFT; i < arenas && err == -ENOENT; i++) {
@@ -51,17 +56,17 @@ static int next_key(struct batch *b, bool all, void *key)
 	return err;
 }
 
-/* Copy values from an array at once, up to `max`, if they are contiguous and in one arena. */
+/* Copy up to `max` values of an array at once. It does so only if the values are contiguous and in one arena. */
 static void fill_run(struct batch *b, uint32_t max)
 {
 	const struct gpubpf_session *s = b->map->session;
 	uint32_t index = gpubpf_map_index(b->map), first = (uint32_t)b->position;
-	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
+	struct gpubpf_map_view view = gpubpf_arena_view(s, s->maps->narenas - 1, index);
 	uint8_t *keys = b->keys;
 
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
 	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) ||
-	    (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
+	    (s->maps->narenas > 1 && gpubpf_map_is_summed(s, index)))
 		return;
 	b->n = gpubpf_map_read_run(&view, first, max, b->values);
 	for (uint32_t i = 0, n = b->n; i < n; i++)
@@ -73,19 +78,19 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 {
 	const struct gpubpf_session *s = map->session;
 	uint32_t index = gpubpf_map_index(map);
-	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
+	struct gpubpf_map_view view = gpubpf_arena_view(s, s->maps->narenas - 1, index);
 	const void *at = gpubpf_map_values(&view);
 
 	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || gpubpf_map_holds_objects(map))
 		return -EINVAL;
-	if (!at || (s->narenas > 1 && gpubpf_map_is_summed(s, index)))
+	if (!at || (s->maps->narenas > 1 && gpubpf_map_is_summed(s, index)))
 		return -EOPNOTSUPP;
 	*values = at;
 	*stride = view.layout->stride;
 	return 0;
 }
 
-/* Fill the batch up to `max` elements; skip elements that a program deletes at the same time. */
+/* Fill the batch with up to `max` elements. Skip elements that a program deletes at the same time. */
 static int fill(struct batch *b, uint32_t max, bool deletes)
 {
 	size_t size = gpubpf_map__user_value_size(b->map);
@@ -172,8 +177,8 @@ int gpubpf_map__add(const struct gpubpf_map *map, const void *key, size_t key_sz
 
 	if (key_sz != map->key_size || !has_keys(map) || offset > map->value_size || size > sizeof(n))
 		return -EINVAL;
-	if (s->narenas > 1 && !gpubpf_map_is_summed(s, index))
+	if (s->maps->narenas > 1 && !gpubpf_map_is_summed(s, index))
 		return -EOPNOTSUPP;
-	map->session->map_set[index] = true;
+	map->session->maps->set[index] = true;
 	return gpubpf_map_add(&view, key, (uint32_t)offset, (uint32_t)size, n);
 }

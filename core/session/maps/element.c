@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of maps without keys, for other tools: push, pop and peek. */
+/* Answers queries for elements of maps without keys (push, pop and peek), which other command-line processes send. */
 #include "element.h"
+#include "private.h"
 
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/model/nearest.h"
+#include "core/model/text/nearest.h"
 #include "entries.h"
 #include "core/session/base/json_write.h"
 
@@ -26,18 +27,20 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
 	return &verbs[what];
 }
 
-/* Are all users of the map devices whose own copies the tool cannot change? */
+/* Returns true if every device that uses the map has its own copy of the map, which the tool cannot change. */
 static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	bool used = false;
 
-	for (uint32_t i = 1; i < s->narenas; i++)
-		used |= s->arenas[i].used && !gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
-	return used && !s->arenas[0].used;
+	for (uint32_t i = 1; i < s->maps->narenas; i++)
+		used |= s->maps->arenas[i].used && !gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
+	return used && !s->maps->arenas[0].used;
 }
 
-/* Does the tool support the operation on the map? On maps of maps, maps of programs and stack traces it can do more
- * than programs can. */
+/*
+ * Returns true if the tool supports the operation on the map. On maps of maps, program arrays and stack traces, the
+ * tool supports more operations than programs can use.
+ */
 static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 {
 	return map->type->ops & GPUBPF_OP_BIT(op) ||
@@ -46,8 +49,10 @@ static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 
-/* The map with the most similar name, or NULL. A name such as .bss matches the name that libbpf prefixes with the
- * object's name. */
+/*
+ * Returns the map with the most similar name, or NULL. A name such as .bss matches the full name, to which libbpf has
+ * prefixed the object's name.
+ */
 static const struct gpubpf_map *find_similar_map(const struct gpubpf_session *s, const char *name)
 {
 	size_t least = strlen(name) / 3 + 2, len = strlen(name);
@@ -82,15 +87,17 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 	if (!*map)
 		return gpubpf_element_report_no_map(s, name);
 	if (!supports_op(*map, verb->op))
-		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
-					   (*map)->type->name, verb->name);
+		return gpubpf_session_fail(s, -EINVAL,
+					   "map %s, of type %s, does not support %s; print the map with gpubpf map "
+					   "dump",
+					   name, (*map)->type->name, verb->name);
 	if (verb->changes && is_device_only(s, *map))
 		return gpubpf_session_fail(s, -EOPNOTSUPP,
-					   "map %s is in a device's own memory, where only programs "
-					   "of the device can %s; %s",
+					   "map %s is in a device's own memory, where only GPU programs can %s; %s",
 					   name, verb->name,
-					   (*map)->type->flags & GPUBPF_MAP_KEYED ? "lookup and dump show it" :
-										    "peek and dump show it");
+					   (*map)->type->flags & GPUBPF_MAP_KEYED ?
+						   "print it with gpubpf map lookup or gpubpf map dump" :
+						   "print it with gpubpf map peek or gpubpf map dump");
 	return 0;
 }
 
@@ -102,8 +109,8 @@ static int report_error(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	} whys[] = {
 		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" },
 		{ -E2BIG, "is full" },
-		{ -EPERM, "can only be read" },
-		{ -EBUSY, "is busy: another update did not finish; try again" },
+		{ -EPERM, "is read-only" },
+		{ -EBUSY, "is busy, because another update has not finished; try again" },
 	};
 
 	for (size_t i = 0; i < sizeof(whys) / sizeof(whys[0]); i++)
@@ -127,7 +134,7 @@ void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map,
 			 const void *data, size_t size, uint32_t flags, FILE *out)
 {
 	struct gpubpf_typed_names names = get_typed_names(s, flags);
-	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps));
+	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - gpubpf_session_unit(s)->maps));
 	size_t room = 64 + 8 * size;
 	char *text = malloc(room);
 
@@ -143,7 +150,8 @@ struct json_object *gpubpf_element_json(struct gpubpf_session *s, const struct g
 {
 	struct gpubpf_typed_names names = get_typed_names(s, flags);
 
-	return gpubpf_typed_json(gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps)), type, &names, data, size);
+	return gpubpf_typed_json(gpubpf_map_btf(s, (uint32_t)(map - gpubpf_session_unit(s)->maps)), type, &names, data,
+				 size);
 }
 
 static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, const void *value, uint32_t flags,
@@ -161,14 +169,16 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
-/* Returns the id of the kernel with that whole name, else of the last one whose demangled name matches. *n: the number
- * of matches. */
+/*
+ * Returns the id of the kernel with that name. If no kernel has it, returns the id of the last kernel whose demangled
+ * name matches. Stores the number of matches in *n.
+ */
 static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t *n)
 {
 	uint64_t found = 0;
 
 	*n = 0;
-	for (uint64_t id = 0; id < s->nkernel_ids; id++) {
+	for (uint64_t id = 0; id < gpubpf_kernels_count(s); id++) {
 		if (!strcmp(name, gpubpf_kernel_full_name(s, id))) {
 			*n = 1;
 			return id;
@@ -181,72 +191,50 @@ static uint64_t find_kernel(struct gpubpf_session *s, const char *name, uint32_t
 	return found;
 }
 
-/* Read a kernel's id from its name: 1 if a kernel has that name, 0 if the word is something else, such as a number. */
-static int read_kernel(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word,
-		       void *data, size_t size)
+/* Find a kernel's id by its name, for struct gpubpf_typed_lookup. Words that look like numbers are no names. */
+static int read_kernel(void *ctx, const char *word, uint64_t *id, char *why, size_t why_size)
 {
-	const struct btf *btf = gpubpf_map_btf(s, gpubpf_map_index(map));
-	bool wide = size == 8 && gpubpf_typed_is(btf, type, "gpubpf_kernel");
-	uint64_t id;
+	struct gpubpf_session *s = ctx;
 	uint32_t n;
 
-	if (!wide && !(size == 4 && gpubpf_typed_is(btf, type, "gpubpf_kernel_index")))
-		return 0;
-	id = find_kernel(s, word, &n);
+	*id = find_kernel(s, word, &n);
 	if (n > 1)
-		return gpubpf_session_fail(s, -EINVAL,
-					   "map %s: %u kernels have the name %s; use the name in the "
-					   "image, such as %s",
-					   map->name, n, word, gpubpf_kernel_full_name(s, id));
-	if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
-		return gpubpf_session_fail(s, -ENOENT,
-					   "map %s: the session has no kernel %s; gpubpf session report "
-					   "lists them",
-					   map->name, word);
-	if (n)
-		memcpy(data, &id, size); /* the low bytes, since the host is little-endian */
-	return n;
+		snprintf(why, why_size, "%u kernels have the name %s; use the mangled name, such as %s", n, word,
+			 gpubpf_kernel_full_name(s, *id));
+	else if (!n && (word[0] < '0' || word[0] > '9') && !strchr("-{\"", word[0]))
+		snprintf(why, why_size, "the session has no kernel %s; gpubpf session report lists them", word);
+	else
+		return (int)n;
+	return -EINVAL;
 }
 
-/* Read a struct gpubpf_name from a plain word, as it is printed. False: the word starts with a brace or a dot, so it
- * has members, or it does not fit. */
-static bool read_name(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type, const char *word,
-		      void *data, size_t size)
+struct gpubpf_typed_lookup gpubpf_element_lookup(struct gpubpf_session *s)
 {
-	size_t len = strlen(word);
-
-	if (!gpubpf_typed_is(gpubpf_map_btf(s, gpubpf_map_index(map)), type, "gpubpf_name") || !len || len >= size ||
-	    strchr("{.", word[0]))
-		return false;
-	memset(data, 0, size);
-	memcpy(data, word, len);
-	return true;
+	return (struct gpubpf_typed_lookup){ s, read_kernel };
 }
 
 int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what,
 			uint32_t type, char *const *words, uint32_t n, void *data, size_t size)
 {
-	char why[400];
-	int kernel = n == 1 ? read_kernel(s, map, type, words[0], data, size) : 0;
+	const struct gpubpf_typed_lookup names = gpubpf_element_lookup(s);
+	const struct gpubpf_typed_form form = { gpubpf_map_btf(s, gpubpf_map_index(map)), type, &names };
+	char why[4500]; /* enough for the name of a kernel, which can have 4,095 bytes */
 
-	if (kernel < 0)
-		return kernel;
-	if (kernel || (n == 1 && read_name(s, map, type, words[0], data, size)))
-		return 0;
-	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data,
-			       size, why, sizeof(why)))
+	if (!gpubpf_typed_read(&form, (const char *const *)words, n, data, size, why, sizeof(why)))
 		return 0;
 	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
 }
 
-/* Read the words [value DATA]: push requires them, and peek only for a bloom filter, to test that value. */
+/*
+ * Read the words [value DATA]. push requires them. peek accepts them only for a bloom filter, to test for that value.
+ */
 static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words,
 		      uint32_t n, void *value)
 {
 	bool asks = map->type->flags & GPUBPF_MAP_ASKED;
 
 	if (what != GPUBPF_QUERY_PUSH && !asks)
-		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next one",
+		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next value",
 					       map->name, verbs[what].name) :
 			   0;
 	if (n < 2 || strcmp(words[0], "value"))
@@ -275,7 +263,7 @@ int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags
 		return err;
 	value = calloc(1, map->value_size);
 	if (!value)
-		return gpubpf_session_fail(s, -ENOMEM, "map %s: no memory for a value", name);
+		return gpubpf_session_fail(s, -ENOMEM, "map %s: out of memory for a value", name);
 	err = read_value(s, map, what, words, nwords, value);
 	if (!err)
 		err = report_error(s, map, verbs[what].name, run(s, map, what, value));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries of other tools for elements by key. The words of a command line are [key DATA] [value DATA] [any | noexist |
- * exist]. The map's types determine the form of DATA (core/load/typed/read.c).
+ * Answers queries for elements by key, which other command-line processes send. The words of the command line are [key
+ * DATA] [value DATA] [any | noexist | exist]. The map's BTF types determine the form of DATA (core/load/typed/read.c).
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -19,13 +19,13 @@ struct request {
 	struct gpubpf_session *s;
 	struct gpubpf_map *map;
 	const char *verb;
-	uint32_t what, flags; /* what: enum gpubpf_query; flags: enum gpubpf_query_flags */
+	uint32_t what, flags; /* enum gpubpf_query, and enum gpubpf_query_flags */
 	uint64_t update;      /* flag for an update: BPF_ANY, BPF_NOEXIST or BPF_EXIST */
 	uint8_t *key, *value; /* NULL: not passed */
-	const char *variable; /* a variable of global data that replaces the key; NULL: none */
-	size_t value_size;    /* bytes of all copies of the value */
+	const char *variable; /* name of a global variable that the words use as the key; NULL: none */
+	size_t value_size;    /* bytes of `value`: one value, or the values for all multiprocessors */
 	FILE *out;
-	struct json_object *list; /* entries that a look-up has found, for JSON */
+	struct json_object *list; /* elements that a look-up has found, for JSON output */
 	uint32_t found;
 };
 
@@ -68,7 +68,10 @@ static uint32_t index_of(const void *key)
 	return index;
 }
 
-/* Read an array's index from a number, for arrays without a BTF key type, such as global data. */
+/*
+ * Read an array's index from a decimal or hexadecimal number. Only for arrays without a BTF key type, such as global
+ * data. Returns false if the word is not an index.
+ */
 static bool read_index(const struct request *q, const char *word)
 {
 	unsigned long index;
@@ -93,19 +96,21 @@ static int read_key(struct request *q, char *const *words, uint32_t n)
 	return read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size);
 }
 
-/* Change the variables of global data that the words assign by name, and keep the other variables. */
+/* Read words such as .NAME=5, which assign global variables. The other variables keep their values. */
 static int read_variables(struct request *q, char *const *words, uint32_t n)
 {
+	const struct gpubpf_typed_lookup names = gpubpf_element_lookup(q->s);
+	const struct gpubpf_typed_form form = { gpubpf_map_btf(q->s, gpubpf_map_index(q->map)), q->map->btf_value, &names };
 	int err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
 	char why[400];
 
-	if (!err && gpubpf_typed_change(gpubpf_map_btf(q->s, gpubpf_map_index(q->map)), q->map->btf_value,
-					(const char *const *)words, n, q->value, q->value_size, why, sizeof(why)) < 0)
+	if (!err &&
+	    gpubpf_typed_change(&form, (const char *const *)words, n, q->value, q->value_size, why, sizeof(why)) < 0)
 		return refuse(q, why);
 	return err;
 }
 
-/* Read an element of a map of programs: the name of a program that the map can hold. */
+/* Read an element of a program array: the name of a program that the array can hold. */
 static int read_program(struct request *q, char *const *words, uint32_t n)
 {
 	char why[400] = "a value must be the name of a program: ";
@@ -121,11 +126,11 @@ static int read_program(struct request *q, char *const *words, uint32_t n)
 		snprintf(why + at, sizeof(why) - at, "%s%s", i ? ", " : "", target->name);
 	}
 	return refuse(q, q->map->ntargets ? why :
-					    "no program of its object can be an element; its definition must "
+					    "no program of its object can be an element; the map's definition must "
 					    "name the program, or the program's section must name no kernel");
 }
 
-/* Read an element of a map of maps by its name. */
+/* Read an element of a map of maps: the name of a map. */
 static int read_inner(struct request *q, char *const *words, uint32_t n)
 {
 	const struct gpubpf_map *inner = n == 1 ? gpubpf_session__find_map_by_name(q->s, words[0]) : NULL;
@@ -134,13 +139,13 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 	if (!inner)
 		return refuse(q, "a value must be the name of a map of the session; gpubpf map show lists them");
 	if (!gpubpf_map_accepts_element(q->map, number))
-		return refuse(q, "that map differs from the definition of the elements: type, sizes, max_entries and "
-				 "flags must be equal, and the map must not have been in use before");
+		return refuse(q, "that map differs from the definition of the elements: its type, sizes, max_entries "
+				 "and flags must be equal, and no program may have used it before");
 	memcpy(q->value, &number, sizeof(number));
 	return 0;
 }
 
-/* Read one value, which is stored in all copies, or the bytes of every copy. */
+/* Read one value, which is stored for all multiprocessors, or the bytes of the values of all multiprocessors. */
 static int read_value(struct request *q, char *const *words, uint32_t n)
 {
 	size_t one = q->map->value_size, stride = (one + 7) & ~7ul;
@@ -161,14 +166,14 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 	return err;
 }
 
-/* Does the word name a variable of global data, as `map dump` prints it as a key? */
+/* Returns true if the word is a global variable, which `map dump` prints in place of the key. */
 static bool is_variable(const struct request *q, const char *word)
 {
 	return q->map->global_data && q->what != GPUBPF_QUERY_NEXT && (word[0] < '0' || word[0] > '9') &&
 	       strcmp(word, "hex");
 }
 
-/* Find the variable's type, offset and size; false: there is no such variable. */
+/* Find the variable's type, offset and size. Returns false if there is no such variable. */
 static bool find_variable(const struct request *q, const char *name, uint32_t *type, uint32_t *offset, uint32_t *size)
 {
 	const struct btf *btf = gpubpf_map_btf(q->s, gpubpf_map_index(q->map));
@@ -189,8 +194,10 @@ static bool find_variable(const struct request *q, const char *name, uint32_t *t
 	return false;
 }
 
-/* Set a variable of global data. The words "5", ".x=1" and "1 2" for NAME become .NAME=5, .NAME.x=1, and .NAME[0]=1
- * .NAME[1]=2. */
+/*
+ * Set the global variable NAME. Converts the words and passes them to read_variables(): "5" becomes .NAME=5, ".x=1"
+ * becomes .NAME.x=1, and "1 2" becomes .NAME[0]=1 .NAME[1]=2.
+ */
 static int set_variable(struct request *q, const char *name, char *const *words, uint32_t n)
 {
 	char **whole = calloc(n + 1, sizeof(*whole));
@@ -224,13 +231,13 @@ static int read_words(struct request *q, char *const *words, uint32_t n)
 	if (!n && q->what == GPUBPF_QUERY_NEXT)
 		return 0;
 	if (!n || strcmp(words[0], "key"))
-		return refuse(q, "a key is missing; key DATA");
+		return refuse(q, "a key is missing; use key DATA");
 	if (takes_value && is_update(words[n - 1], &q->update))
 		n--;
 	for (uint32_t i = 1; i < n && takes_value && !value; i++)
 		value = !strcmp(words[i], "value") ? i : 0;
 	if (takes_value && !value)
-		return refuse(q, "a value is missing; key DATA value DATA");
+		return refuse(q, "a value is missing; use key DATA value DATA");
 	if (n > 1 && is_variable(q, words[1]) && (takes_value ? value : n) == 2) {
 		q->variable = words[1] + (words[1][0] == '.');
 		q->key = calloc(1, q->map->key_size + 8);
@@ -252,12 +259,12 @@ static int report_error(struct request *q, int err)
 		const char *why;
 	} whys[] = {
 		{ -ENOENT, index ? "has no element of that index" : "has no such key" },
-		{ -EEXIST, index ? "has all its elements from the start" : "has that key" },
+		{ -EEXIST, index ? "is an array, whose elements all exist" : "has that key" },
 		{ -E2BIG, index ? "has no element of that index" : "is full" },
 		{ -ENOSPC, "is full" },
-		{ -EPERM, "can only be read" },
-		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not accept that" },
-		{ -EBUSY, "is busy: another update did not finish; try again" },
+		{ -EPERM, "is read-only" },
+		{ -EINVAL, index ? "is an array; its elements cannot be deleted" : "does not support this operation" },
+		{ -EBUSY, "is busy, because another update has not finished; try again" },
 	};
 
 	for (size_t i = 0; err && i < sizeof(whys) / sizeof(whys[0]); i++)
@@ -385,10 +392,10 @@ static int show_variable(struct request *q)
 	return 0;
 }
 
-/* Look up the key. For a map with copies, show the copies of each device. */
+/* Look up the key. If the map has values per multiprocessor or thread, show the values of each device. */
 static int look_up(struct request *q)
 {
-	uint32_t index = (uint32_t)(q->map - q->s->loaded->unit.maps);
+	uint32_t index = (uint32_t)(q->map - gpubpf_session_unit(q->s)->maps);
 	struct gpubpf_entry e = { .key = q->key, .copies = 1, .arena = -1, .value_size = q->map->value_size };
 	int err;
 
@@ -431,7 +438,7 @@ static int next_key(struct request *q)
 	int err = key ? gpubpf_map__get_next_key(q->map, q->key, key, q->map->key_size) : -ENOMEM;
 
 	if (err == -ENOENT) {
-		err = gpubpf_session_fail(q->s, err, "map %s has no key after that one", q->map->name);
+		err = gpubpf_session_fail(q->s, err, "map %s has no key after this key", q->map->name);
 	} else if (!err && q->flags & GPUBPF_QUERY_JSON) {
 		o = json_object_new_object();
 		json_object_object_add(o, "key", q->key ? key_json(q, q->key) : NULL);
@@ -475,7 +482,7 @@ int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, 
 	if (!err)
 		err = run[what](&q);
 	if (err == -ENOMEM)
-		gpubpf_session_fail(s, err, "map %s: no memory for an element", q.map->name);
+		gpubpf_session_fail(s, err, "map %s: out of memory for an element", q.map->name);
 	free(q.key);
 	free(q.value);
 	return err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entries.h"
+#include "private.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -17,25 +18,27 @@ struct walk {
 	uint8_t *key, *next, *value;
 };
 
-/* May the arena have values? Yes if a device uses it, or if it is arena 0 and the map has values of the Linux kernel's
- * CPUs, which are shown with that arena. */
+/*
+ * Returns true if the arena may have values, because a device uses it. Also returns true for arena 0 if the map has one
+ * value per CPU, because reports show these values with arena 0.
+ */
 static bool is_used(const struct gpubpf_session *s, uint32_t map, uint32_t arena)
 {
-	return s->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));
+	return s->maps->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));
 }
 
 static uint32_t used_arenas(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->narenas; i++)
+	for (uint32_t i = 0; i < s->maps->narenas; i++)
 		n += is_used(s, map, i);
 	return n;
 }
 
 const char *gpubpf_entry_object_name(const struct gpubpf_map *map, const void *value)
 {
-	const struct gpubpf_unit *unit = &map->session->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(map->session);
 	uint32_t number = 0;
 
 	if (!gpubpf_map_holds_objects(map))
@@ -86,9 +89,9 @@ static int walk_arena(struct walk *w, uint32_t arena, int tag)
 
 static int walk_sum(struct walk *w)
 {
-	const struct gpubpf_map *map = &w->s->loaded->unit.maps[w->map];
+	const struct gpubpf_map *map = &gpubpf_session_unit(w->s)->maps[w->map];
 	struct gpubpf_map_view view = gpubpf_arena_view(w->s, 0, w->map);
-	uint64_t left = (uint64_t)map->max_entries * w->s->narenas;
+	uint64_t left = (uint64_t)map->max_entries * w->s->maps->narenas;
 	int err = gpubpf_map__get_next_key(map, NULL, w->key, map->key_size);
 
 	for (; !err && left; left--) {
@@ -104,14 +107,14 @@ static int walk_sum(struct walk *w)
 
 static int walk_all(struct walk *w)
 {
-	uint32_t used = used_arenas(w->s, w->map), flags = w->s->loaded->unit.maps[w->map].type->flags;
+	uint32_t used = used_arenas(w->s, w->map), flags = gpubpf_session_unit(w->s)->maps[w->map].type->flags;
 	int err = 0;
 
 	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_is_summed(w->s, w->map))
 		return walk_sum(w);
 	if (!used)
 		return walk_arena(w, 0, -1);
-	for (uint32_t i = 0; i < w->s->narenas && !err; i++)
+	for (uint32_t i = 0; i < w->s->maps->narenas && !err; i++)
 		if (is_used(w->s, w->map, i))
 			err = walk_arena(w, i, used > 1 ? (int)i : -1);
 	return err;
@@ -119,14 +122,14 @@ static int walk_all(struct walk *w)
 
 int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg)
 {
-	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	const struct gpubpf_map *m = &gpubpf_session_unit(s)->maps[map];
 	struct walk w = { s, map, fn, arg };
 	size_t max_size = 8;
 	int err = -ENOMEM;
 
 	if (gpubpf_map_is_not_iterable(m))
 		return 0;
-	for (uint32_t i = 0; i < s->narenas; i++) {
+	for (uint32_t i = 0; i < s->maps->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);
 		size_t size = gpubpf_map_user_value_size(&view);
 
@@ -141,6 +144,30 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	free(w.next);
 	free(w.value);
 	return err;
+}
+
+struct counting {
+	bool skips_zeros;
+	int64_t n[GPUBPF_MAX_ARENAS];
+};
+
+static int count_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct counting *c = arg;
+
+	c->n[entry->arena < 0 ? 0 : entry->arena] += !c->skips_zeros || !gpubpf_entry_is_zero(entry);
+	return 0;
+}
+
+int64_t gpubpf_entries_count(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_map *m = &gpubpf_session_unit(s)->maps[map];
+	struct counting c = { .skips_zeros = gpubpf_map_omits_zeros(m) };
+	int err = gpubpf_map_is_not_iterable(m) ? -EOPNOTSUPP : gpubpf_entries_walk(s, map, count_entry, &c);
+
+	for (uint32_t i = 1; i < GPUBPF_MAX_ARENAS; i++)
+		c.n[0] = c.n[i] > c.n[0] ? c.n[i] : c.n[0];
+	return err ? err : c.n[0];
 }
 
 bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map)
@@ -164,9 +191,11 @@ bool gpubpf_entry_is_zero(const struct gpubpf_entry *entry)
 
 const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map)
 {
-	int object = s->loaded->unit.maps[map].object;
+	int object = gpubpf_session_unit(s)->maps[map].object;
 
-	return object >= 0 && (uint32_t)object < s->loaded->nobjects ? s->loaded->objects[object].btf : NULL;
+	return object >= 0 && (uint32_t)object < gpubpf_session_loaded(s)->nobjects ?
+		       gpubpf_session_loaded(s)->objects[object].btf :
+		       NULL;
 }
 
 uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type)
@@ -214,7 +243,7 @@ uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed)
 
 bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hist_shape *shape)
 {
-	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	const struct gpubpf_map *m = &gpubpf_session_unit(s)->maps[map];
 	const struct btf *btf = gpubpf_map_btf(s, map);
 	bool is_signed;
 
@@ -248,7 +277,7 @@ void gpubpf_hist_add_copies(const struct gpubpf_hist_shape *shape, const struct 
 
 void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hists *hists)
 {
-	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	const struct gpubpf_map *m = &gpubpf_session_unit(s)->maps[map];
 	bool none = !(m->type->flags & GPUBPF_MAP_KEYED) || (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data;
 
 	gpubpf_hists_find(gpubpf_map_btf(s, map), none ? 0 : m->btf_value, m->value_size, hists);
@@ -269,22 +298,18 @@ static const struct gpubpf_typed_param *kernel_params(void *s, uint64_t id, uint
 	return gpubpf_signature_params(gpubpf_kernel_signature(s, id), n);
 }
 
-static const char *stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stack)
-{
-	if (!stack)
-		return NULL;
-	gpubpf_stack_line(s, stack, true, s->stack_text, sizeof(s->stack_text));
-	return s->stack_text;
-}
-
 static const char *stack_text_by_id(void *s, uint64_t id)
 {
-	return stack_line(s, gpubpf_stack_by_id(s, id));
+	const struct gpubpf_stack *stack = gpubpf_stack_by_id(s, id);
+
+	return stack ? gpubpf_stack_text(s, stack) : NULL;
 }
 
 static const char *stack_text_by_number(void *s, uint64_t number)
 {
-	return stack_line(s, gpubpf_stacks_find(((struct gpubpf_session *)s)->stacks, number));
+	const struct gpubpf_stack *stack = gpubpf_stacks_find(gpubpf_session_stack_table(s), number);
+
+	return stack ? gpubpf_stack_text(s, stack) : NULL;
 }
 
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of ring records, from the object's BTF; records without a type are shown as bytes. */
+/* Finds the BTF types of ring records. Reports show a record without a type as bytes. */
 #include "entries.h"
 
 #include <bpf/btf.h>
@@ -7,7 +7,7 @@
 
 #define ROW_BYTES 16
 
-/* The struct that a global variable points to, as in `const struct event *unused`; 0: none. */
+/* Returns the struct that a global variable points to, as in `const struct event *unused`; 0: none. */
 static uint32_t pointed_struct(const struct btf *btf, const struct btf_type *var)
 {
 	const struct btf_type *t;
@@ -22,7 +22,7 @@ static uint32_t pointed_struct(const struct btf *btf, const struct btf_type *var
 	return t && btf_is_composite(t) ? type : 0;
 }
 
-/* The only struct of that size to which a global variable points; 0: none, or several. */
+/* Returns the only struct of that size to which a global variable points; 0: there is none, or there are several. */
 static uint32_t pointed_struct_of_size(const struct btf *btf, uint32_t size)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0, found = 0;
@@ -42,7 +42,7 @@ static uint32_t pointed_struct_of_size(const struct btf *btf, uint32_t size)
 
 uint32_t gpubpf_event_type(const struct gpubpf_session *s, uint32_t map, uint32_t size)
 {
-	uint32_t value = s->loaded->unit.maps[map].btf_value;
+	uint32_t value = gpubpf_session_unit(s)->maps[map].btf_value;
 	const struct btf *btf = gpubpf_map_btf(s, map);
 
 	if (value && btf && gpubpf_typed_size(btf, value) == (int64_t)size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public functions for maps: operations on a map in all arenas. */
-#include "core/session/session.h"
+/* Implements the public functions for maps. Each operation works on the map in all arenas. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
 {
-	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
 
 	while (unit && next < unit->nmaps && unit->maps[next].prototype)
@@ -64,7 +64,7 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 	return map->max_entries;
 }
 
-/* For each key, each arena has one value per multiprocessor of its device. */
+/* Returns true if, for each key, each arena has one value per multiprocessor of its device. */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
 {
 	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
@@ -72,7 +72,7 @@ bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
 
 size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
 {
-	uint32_t n = gpubpf_map_is_percpu(map) ? map->session->narenas : 1;
+	uint32_t n = gpubpf_map_is_percpu(map) ? map->session->maps->narenas : 1;
 	size_t size = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -87,7 +87,7 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 {
 	uint64_t drops = 0;
 
-	for (uint32_t i = 0; i < map->session->narenas; i++) {
+	for (uint32_t i = 0; i < map->session->maps->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 
 		drops += gpubpf_map_drops(&view);
@@ -97,7 +97,7 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 
 void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus)
 {
-	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
+	size_t word = gpubpf_session_map_use(map->session)[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
 
 	for (size_t at = 0; at + word <= size; at += word) {
 		uint64_t a = 0, b = 0;
@@ -109,8 +109,10 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
-/* Add up the values of all arenas. Subtract the initial values of each device (arena.initial), unless the device has
- * deleted that element. -ENOENT if no arena has the key. */
+/*
+ * Add up the key's values of all arenas. Subtract the values that the arena had when its device joined (arena.initial),
+ * unless the device has since deleted that element. Returns -ENOENT if no arena has the key.
+ */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
@@ -119,7 +121,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 
 	if (!one)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < s->narenas; i++) {
+	for (uint32_t i = 0; i < s->maps->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map)), initial = view;
 
 		if (gpubpf_map_lookup(&view, key, one) < 0)
@@ -128,7 +130,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 			memset(value, 0, size);
 		err = 0;
 		gpubpf_sum_add(map, value, one, size, false);
-		initial.arena = s->arenas[i].initial;
+		initial.arena = s->maps->arenas[i].initial;
 		if (initial.arena && gpubpf_map_is_same_element(&view, &initial, key) &&
 		    !gpubpf_map_lookup(&initial, key, one))
 			gpubpf_sum_add(map, value, one, size, true);
@@ -137,15 +139,17 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
-/* Concatenate the values of all arenas. The Linux kernel's values, one per CPU, follow those of arena 0. Values are 0
- * where the arena or the kernel lacks the key. */
+/*
+ * Concatenate the values of all arenas. The values of the CPUs follow the values of arena 0. If an arena or the Linux
+ * map lacks the key, its values are 0.
+ */
 static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
 {
 	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
 	int found = -ENOENT, err = 0;
 
 	memset(value, 0, size);
-	for (uint32_t i = 0; i < map->session->narenas && (!err || err == -ENOENT); i++) {
+	for (uint32_t i = 0; i < map->session->maps->narenas && (!err || err == -ENOENT); i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 
 		err = gpubpf_map_lookup(&view, key, value);
@@ -175,9 +179,10 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 		return gpubpf_map_user_error(lookup_all(map, key, value, value_sz));
 	if (!key_sz && !gpubpf_linux_queue_next(s, gpubpf_map_index(map), false, value))
 		return 0;
-	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_is_summed(s, gpubpf_map_index(map)))
+	if (s->maps->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) &&
+	    gpubpf_map_is_summed(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
-	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
+	for (uint32_t i = s->maps->narenas; err == -ENOENT && i-- > 0;) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (gpubpf_map_user_value_size(&view) == value_sz)
@@ -198,7 +203,7 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	memset(value, 0, value_sz);
 	if (!key_sz && !gpubpf_linux_queue_next(map->session, gpubpf_map_index(map), true, value))
 		return 0;
-	for (uint32_t i = 1; i < map->session->narenas; i++)
+	for (uint32_t i = 1; i < map->session->maps->narenas; i++)
 		if (gpubpf_placement_sees_host_writes(map->session, i, gpubpf_map_index(map)))
 			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 	err = gpubpf_map_lookup_and_delete(&view, key, value);
@@ -209,21 +214,23 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	return gpubpf_map_user_error(err);
 }
 
-/* May the session's map with that number be an element of the map of maps? It must have the prototype's definition, all
- * uses of the prototype, and a compatible layout in all arenas. A map that was laid out before the map of maps joined
- * may fail. */
+/*
+ * Returns true if the session's map with that number can be an element of the map of maps. It must have the prototype's
+ * definition, all uses of the prototype, and a compatible layout in all arenas. The layout may be incompatible if the
+ * element was laid out before the map of maps joined the session.
+ */
 static bool accepts_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
-	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1],
-				*inner = &s->loaded->unit.maps[number - 1];
-	bool is_alike = number && number <= s->loaded->unit.nmaps && !inner->prototype &&
-			gpubpf_map_is_like(inner, prototype);
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
+	uint32_t prototype = map->inner - 1, inner = number - 1;
+	bool is_alike = number && number <= unit->nmaps && !unit->maps[inner].prototype &&
+			gpubpf_map_is_like(&unit->maps[inner], &unit->maps[prototype]);
 
-	is_alike = is_alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
-	for (uint32_t i = 0; i < s->narenas && is_alike; i++)
-		is_alike = gpubpf_layout_is_compatible(&s->arenas[i].layout.maps[number - 1],
-						       &s->arenas[i].layout.maps[map->inner - 1]);
+	is_alike = is_alike && !(gpubpf_session_map_use(s)[prototype] & ~gpubpf_session_map_use(s)[inner]);
+	for (uint32_t i = 0; i < s->maps->narenas && is_alike; i++)
+		is_alike = gpubpf_layout_is_compatible(&s->maps->arenas[i].layout.maps[inner],
+						       &s->maps->arenas[i].layout.maps[prototype]);
 	return is_alike;
 }
 
@@ -244,15 +251,17 @@ static int check_element(const struct gpubpf_map *map, const void *value)
 	return gpubpf_map_accepts_element(map, number) ? 0 : -EINVAL;
 }
 
-/* Update the map on devices whose programs see the host's writes, before the host changes its own copy. Their error is
- * the result of the operation. *any: there is such a device. If the map has values per multiprocessor, `value` has
- * parts for all arenas. */
+/*
+ * Update the map on devices whose programs see the host's writes, before the host changes its own values. Sets *any to
+ * true if there is such a device; the caller then returns this function's result. For values per multiprocessor,
+ * `value` has the values of all arenas.
+ */
 static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
 {
 	const struct gpubpf_session *s = map->session;
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->narenas && !err; i++) {
+	for (uint32_t i = 0; i < s->maps->narenas && !err; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map))) {
@@ -270,7 +279,7 @@ static int delete_devices(const struct gpubpf_map *map, const void *key, bool *a
 	const struct gpubpf_session *s = map->session;
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->narenas; i++) {
+	for (uint32_t i = 0; i < s->maps->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 		bool reaches = gpubpf_placement_sees_host_writes(s, i, gpubpf_map_index(map));
 		int one = reaches ? gpubpf_map_delete(&view, key) : 0;
@@ -291,7 +300,7 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) ||
 	    (gpubpf_map_holds_objects(map) && check_element(map, value) < 0))
 		return -EINVAL;
-	map->session->map_set[gpubpf_map_index(map)] = true;
+	map->session->maps->set[gpubpf_map_index(map)] = true;
 	err = update_devices(map, key, value, flags, &devices);
 	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
 		return gpubpf_map_user_error(err);
@@ -310,16 +319,18 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 
 	if (key_sz != map->key_size || flags)
 		return -EINVAL;
-	map->session->map_set[gpubpf_map_index(map)] = true;
+	map->session->maps->set[gpubpf_map_index(map)] = true;
 	err = delete_devices(map, key, &devices);
 	own = gpubpf_map_delete(&view, key);
-	/* also delete the kernel's values, in case the kernel's side does not have them from synchronization */
+	/* Also delete the values of the Linux map, because synchronization may not have deleted them yet. */
 	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
 	return gpubpf_map_user_error(devices ? err : own);
 }
 
-/* Iteration visits the arenas in order of their index, and skips a key for which this function returns true, because it
- * was visited before. */
+/*
+ * Returns true if an arena before index `arena` has the key. Iteration visits the arenas in order of their index, and
+ * so skips keys that it has visited.
+ */
 bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {
@@ -336,14 +347,14 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 	const struct gpubpf_session *s = map->session;
 	uint32_t i = 0;
 
-	while (key && i + 1 < s->narenas) {
+	while (key && i + 1 < s->maps->narenas) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (!gpubpf_map_lookup(&view, key, scratch))
 			break;
 		i++;
 	}
-	for (; i < s->narenas; i++, key = NULL) {
+	for (; i < s->maps->narenas; i++, key = NULL) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 		int err = gpubpf_map_next_key(&view, key, next);
 
@@ -357,12 +368,12 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 	return -ENOENT;
 }
 
-/* Room for a key, and for the largest value in any arena. */
+/* Returns the bytes that a buffer needs to hold a key, or the largest value in any arena. */
 size_t gpubpf_map_scratch_size(const struct gpubpf_map *map)
 {
 	size_t most = map->key_size + 8;
 
-	for (uint32_t i = 0; i < map->session->narenas; i++) {
+	for (uint32_t i = 0; i < map->session->maps->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 		size_t size = gpubpf_map_user_value_size(&view);
 
@@ -379,7 +390,7 @@ int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, 
 
 	if (key_sz != map->key_size || !key_sz)
 		return -EINVAL;
-	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
+	if (map->session->maps->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
 		return gpubpf_map_user_error(gpubpf_map_next_key(&view, cur_key, next_key));
 	scratch = malloc(gpubpf_map_scratch_size(map));
 	if (!scratch)

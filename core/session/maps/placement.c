@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the memory of each map on each device: by the user's option, else by the map's definition, else by
- * core/wire/placements.def. */
-#include "core/session/session.h"
+/*
+ * Chooses the kind of memory for each map on each device. The first of these decides: the user's --place option, the
+ * map's definition, core/wire/placements.def.
+ */
+#include "private.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -13,8 +15,10 @@
 
 #define NO_REQUEST (-1)
 
-/* the capabilities that the session assumes when it lays out the arena of devices on host memory, before any device
- * appears */
+/*
+ * The session lays out the arena of devices on host memory before any device appears. It then assumes these
+ * capabilities.
+ */
 #define ANY_HOST_DEVICE \
 	(GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_MANAGED | GPUBPF_CAP_HOST_ATOMICS)
 
@@ -25,27 +29,27 @@ int gpubpf_session__place(struct gpubpf_session *s, const char *map, const char 
 	int placement = gpubpf_placement_find(where);
 
 	if (s->state != GPUBPF_SESSION_NEW)
-		return gpubpf_session_fail(s, -EBUSY, "%s: maps cannot be placed after loading", map);
+		return gpubpf_session_fail(s, -EBUSY, "%s: the memory of a map cannot be chosen after loading", map);
 	gpubpf_placement_list(list, sizeof(list));
 	if (placement < 0)
-		return gpubpf_session_fail(s, -EINVAL, "%s is no memory for a map; known are %s", where, list);
-	grown = realloc(s->places, (s->nplaces + 1) * sizeof(*grown));
+		return gpubpf_session_fail(s, -EINVAL, "%s is not a kind of memory; use one of %s", where, list);
+	grown = realloc(s->maps->places, (s->maps->nplaces + 1) * sizeof(*grown));
 	if (grown)
-		s->places = grown;
+		s->maps->places = grown;
 	own = strdup(map);
 	if (!grown || !own) {
 		free(own);
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", map);
 	}
-	s->places[s->nplaces++] = (struct gpubpf_placement_request){ own, placement };
+	s->maps->places[s->maps->nplaces++] = (struct gpubpf_placement_request){ own, placement };
 	return 0;
 }
 
-void gpubpf_placements_free(struct gpubpf_session *s)
+void gpubpf_placements_free(struct session_maps *maps)
 {
-	for (uint32_t i = 0; i < s->nplaces; i++)
-		free(s->places[i].map);
-	free(s->places);
+	for (uint32_t i = 0; i < maps->nplaces; i++)
+		free(maps->places[i].map);
+	free(maps->places);
 }
 
 static bool is_glob(const char *name)
@@ -53,14 +57,16 @@ static bool is_glob(const char *name)
 	return name[strcspn(name, "*?[")];
 }
 
-/* Returns the memory that the last matching --place option requests. *glob: the option has a pattern, which the user
- * may have meant for other maps. */
+/*
+ * Returns the kind of memory that the last matching --place option requests, else the one in the map's definition. Sets
+ * *glob if the option has a pattern, with which the user may have meant other maps.
+ */
 static int find_request(const struct gpubpf_session *s, const struct gpubpf_map *map, bool *glob)
 {
-	for (uint32_t i = s->nplaces; i-- > 0;) {
-		*glob = is_glob(s->places[i].map);
-		if (!fnmatch(s->places[i].map, map->name, 0))
-			return s->places[i].where;
+	for (uint32_t i = s->maps->nplaces; i-- > 0;) {
+		*glob = is_glob(s->maps->places[i].map);
+		if (!fnmatch(s->maps->places[i].map, map->name, 0))
+			return s->maps->places[i].where;
 	}
 	*glob = false;
 	return (int)map->place - 1;
@@ -76,8 +82,10 @@ static void list_available(uint64_t caps, char *buf, size_t size)
 			at += snprintf(buf + at, size - at, "%s%s", at ? ", " : "", gpubpf_placement_name(i));
 }
 
-/* Returns the requested memory; NO_REQUEST if there is no request, or a pattern requests memory that the map cannot
- * use; or -EOPNOTSUPP and the reason in *diag. */
+/*
+ * Returns the requested kind of memory. Returns NO_REQUEST if there is no request, or if a pattern requests memory that
+ * the map cannot use. Returns -EOPNOTSUPP with the reason in *diag if the request cannot be met.
+ */
 static int check_request(const struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t use, uint64_t caps,
 			 const char *device, struct gpubpf_diag *diag)
 {
@@ -91,12 +99,12 @@ static int check_request(const struct gpubpf_session *s, const struct gpubpf_map
 		return NO_REQUEST;
 	if (bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-				"map %s cannot be in %s memory: %s; let the session choose its place", map->name,
-				gpubpf_placement_name(where), bars);
+				"map %s cannot be in %s memory: %s; omit the request, so that the session chooses",
+				map->name, gpubpf_placement_name(where), bars);
 	list_available(caps, available, sizeof(available));
 	if (lacks && !bars)
 		gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-				"map %s cannot be in %s memory of %s, which lacks the capability %s; it has: %s "
+				"map %s cannot be in %s memory of %s, which lacks the capability %s; use one of %s "
 				"(--place %s=WHERE)",
 				map->name, gpubpf_placement_name(where), device, lacks, available, map->name);
 	if (bars || lacks)
@@ -135,46 +143,53 @@ int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_
 {
 	uint32_t places[GPUBPF_MAX_MAPS];
 
-	return gpubpf_placements_choose(s, &s->loaded->unit, 0, s->map_use, caps->bits, caps->name, places, diag);
+	return gpubpf_placements_choose(s, gpubpf_session_unit(s), 0, gpubpf_session_map_use(s), caps->bits, caps->name,
+					places, diag);
 }
 
 int gpubpf_placements_check_names(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
-	for (uint32_t i = 0; i < s->nplaces; i++) {
+	for (uint32_t i = 0; i < s->maps->nplaces; i++) {
 		uint32_t m = 0;
 
-		while (m < unit->nmaps && (unit->maps[m].prototype || fnmatch(s->places[i].map, unit->maps[m].name, 0)))
+		while (m < unit->nmaps &&
+		       (unit->maps[m].prototype || fnmatch(s->maps->places[i].map, unit->maps[m].name, 0)))
 			m++;
-		if (m == unit->nmaps && !is_glob(s->places[i].map) && s->npaths)
+		if (m == unit->nmaps && !is_glob(s->maps->places[i].map) && gpubpf_session_loaded(s)->nobjects)
 			return gpubpf_diag_refuse(diag, BAD_MAP,
-						  "there is no map %s to place; gpubpf prog show lists the maps of "
+						  "--place: there is no map %s; gpubpf prog show lists the maps of "
 						  "objects",
-						  s->places[i].map);
+						  s->maps->places[i].map);
 	}
 	return 0;
 }
 
 enum gpubpf_placement gpubpf_map_placement(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	return GPUBPF_LAYOUT_PLACE(s->arenas[arena].places[map]);
+	return GPUBPF_LAYOUT_PLACE(s->maps->arenas[arena].places[map]);
 }
 
-/* -- which maps the host may change in memory that a device uses -- */
+/* -- maps that the host may change in memory that a device uses -- */
 
 static bool is_live(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	return s->arenas[arena].used && !s->arenas[arena].shared &&
-	       s->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
+	return s->maps->arenas[arena].used && !s->maps->arenas[arena].shared &&
+	       s->maps->arenas[arena].layout.maps[map].flags & GPUBPF_LAYOUT_LIVE;
 }
 
-/* May the host change the map while kernels use it? Yes if atomics of host and device work on one word, if the map is
- * an array, whose changes are plain stores, or if programs do not change the map. */
+/*
+ * Returns true if the host may change the map while GPU kernels use it. One of these must hold:
+ *
+ * - Host and device can do atomics on the same word.
+ * - The map is an array, whose changes are plain stores.
+ * - No program changes the map.
+ */
 static bool may_change(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	const struct gpubpf_map_type *type = s->loaded->unit.maps[map].type;
-	uint32_t changes = s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ);
+	const struct gpubpf_map_type *type = gpubpf_session_unit(s)->maps[map].type;
+	uint32_t changes = gpubpf_session_map_use(s)[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ);
 
-	return s->arenas[arena].caps & GPUBPF_CAP_HOST_ATOMICS || type->flags & GPUBPF_MAP_U32KEY ||
+	return s->maps->arenas[arena].caps & GPUBPF_CAP_HOST_ATOMICS || type->flags & GPUBPF_MAP_U32KEY ||
 	       (!changes && type->flags & GPUBPF_MAP_KEYED && !(type->flags & GPUBPF_MAP_LRU));
 }
 
@@ -185,16 +200,19 @@ bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t 
 
 /* -- for reports -- */
 
-/* Advance *at to the next arena in use; while no device has appeared, to arena 0. */
+/*
+ * Advance *at to the next arena that a device uses. If no device has appeared yet, arena 0 counts as used. Returns
+ * false after the last.
+ */
 static bool next_arena(const struct gpubpf_session *s, uint32_t *at)
 {
 	bool none = true;
 
-	for (uint32_t i = 0; i < s->narenas; i++)
-		none &= !s->arenas[i].used;
-	while (*at < s->narenas && !s->arenas[*at].used && !(none && !*at))
+	for (uint32_t i = 0; i < s->maps->narenas; i++)
+		none &= !s->maps->arenas[i].used;
+	while (*at < s->maps->narenas && !s->maps->arenas[*at].used && !(none && !*at))
 		(*at)++;
-	return *at < s->narenas;
+	return *at < s->maps->narenas;
 }
 
 static const char *name_of(const struct gpubpf_session_arena *a)
@@ -206,9 +224,9 @@ bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32
 {
 	const struct gpubpf_session_arena *a;
 
-	if (!next_arena(s, at) || s->loaded->unit.maps[map].prototype)
+	if (!next_arena(s, at) || gpubpf_session_unit(s)->maps[map].prototype)
 		return false;
-	a = &s->arenas[*at];
+	a = &s->maps->arenas[*at];
 	*place = (struct gpubpf_map_memory){
 		.device = name_of(a),
 		.backend = a->backend,
@@ -228,7 +246,7 @@ bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struc
 
 	if (!next_arena(s, at))
 		return false;
-	a = &s->arenas[*at];
+	a = &s->maps->arenas[*at];
 	*used = (struct gpubpf_memory_used){ .device = name_of(a), .arena = a->layout.own };
 	for (uint32_t m = 0; m < a->layout.nmaps; m++)
 		used->bytes[gpubpf_map_placement(s, *at, m)] += a->layout.maps[m].size;

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that join a loaded session. An object is loaded, verified and laid out like the session's first objects. If
- * it is refused, the session does not change. The object's content is appended to the session's tables, which do not
- * move. Its maps get a segment of each arena (maps/layout.h), and its programs become links that are not attached.
- * Agents see none of it before one of these links is attached.
+ * Adds a BPF object to a loaded session. The object is loaded, verified and laid out like the session's first objects.
+ * If it is refused, the session does not change.
+ *
+ * The object's content is appended to the session's tables, which do not move. Its maps get a segment of each arena
+ * (maps/layout.h), and its programs become links that are not attached. Agents see the object only after one of these
+ * links is attached.
  */
-#include "core/session/session.h"
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/session/stacks/stacks.h"
+
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
-	int32_t at[GPUBPF_MAX_MAPS]; /* the session's index of each map of `more` */
+	int32_t at[GPUBPF_MAX_MAPS]; /* [more->unit.nmaps] index in the session of each map of `more` */
 	struct gpubpf_unit unit;     /* the session's unit, with the joining object appended */
 	uint32_t use[GPUBPF_MAX_MAPS];
 	uint32_t use_before_spread[GPUBPF_MAX_MAPS]; /* use[] before gpubpf_layout_propagate_use() */
@@ -22,47 +26,53 @@ struct joining {
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
 
-static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
+static int load(struct joining *j, const char *path, const struct gpubpf_load_image *image, struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_opts opts = {
-		.paths = &path, .npaths = 1, .values = j->s->values, .nvalues = j->s->nvalues, .all_gpu = j->s->opts.all_gpu
-	};
+	struct gpubpf_load_opts opts = { .paths = &path,
+					 .npaths = 1,
+					 .images = image,
+					 .values = j->s->objects->values,
+					 .nvalues = j->s->objects->nvalues,
+					 .all_gpu = j->s->opts.all_gpu };
 	uint64_t start = gpubpf_now_ns();
 	int err = gpubpf_load(&opts, &j->more, diag);
 
-	j->s->cost.load_ns += gpubpf_now_ns() - start;
+	gpubpf_session_add_cost(j->s, gpubpf_now_ns() - start, 0);
 	return err;
 }
 
-/* The index of the session's object with the same bytes, -1: none. */
+/* Returns the index of the session's object with the same bytes, or -1. */
 static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_object *object)
 {
-	for (uint32_t i = 0; i < s->loaded->nobjects; i++)
-		if (!strcmp(s->loaded->objects[i].sha256, object->sha256))
+	for (uint32_t i = 0; i < gpubpf_session_loaded(s)->nobjects; i++)
+		if (!strcmp(gpubpf_session_loaded(s)->objects[i].sha256, object->sha256))
 			return (int)i;
 	return -1;
 }
 
-/* The session already has this object, and its data is in use. Refuse it if initial values are set for it under another
- * path, because they would have no effect. */
+/*
+ * The session already has this object, and programs use its data. Refuse the object if initial values are set for it
+ * under another path, because these values would have no effect.
+ */
 static int check_same_object(const struct gpubpf_session *s, int number, const char *path, struct gpubpf_diag *diag)
 {
-	const struct gpubpf_loaded_object *object = &s->loaded->objects[number];
+	const struct gpubpf_loaded_object *object = &gpubpf_session_loaded(s)->objects[number];
 
-	for (uint32_t i = 0; i < s->nvalues; i++)
-		if (!strcmp(s->values[i].object, path) && strncmp(object->path, path, sizeof(object->path) - 1)) {
+	for (uint32_t i = 0; i < s->objects->nvalues; i++)
+		if (!strcmp(s->objects->values[i].object, path) && strncmp(object->path, path, sizeof(object->path) - 1)) {
 			gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					"%s: a value is set for its %s, but the session already has this object as %s",
-					path, s->values[i].map, object->path);
+					"%s: an initial value is set for its map %s, but the session already has "
+					"this object as %s",
+					path, s->objects->values[i].map, object->path);
 			return -EBUSY;
 		}
 	return number;
 }
 
-/* Assign indexes after the session's maps to the maps with at[] -1. Returns the new number of maps. */
+/* Assign the next free indexes of the session to the maps whose at[] is -1. Returns the new number of maps. */
 static uint32_t number_maps(const struct joining *j, int32_t *at)
 {
-	uint32_t n = j->s->loaded->unit.nmaps;
+	uint32_t n = gpubpf_session_unit(j->s)->nmaps;
 
 	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
 		if (at[i] < 0)
@@ -72,13 +82,13 @@ static uint32_t number_maps(const struct joining *j, int32_t *at)
 
 static int has_room(const struct joining *j, uint32_t maps, struct gpubpf_diag *diag)
 {
-	uint32_t progs = j->s->loaded->unit.nprogs + j->more->unit.nprogs;
+	uint32_t progs = gpubpf_session_unit(j->s)->nprogs + j->more->unit.nprogs;
 
 	if (maps <= GPUBPF_MAX_MAPS && progs <= GPUBPF_PLAN_LINKS)
 		return 0;
 	gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-			"the session would have %u maps and %u links with it; the limits are %u and %u", maps, progs,
-			GPUBPF_MAX_MAPS, GPUBPF_PLAN_LINKS);
+			"with this object the session would have %u maps and %u links; the limits are %u and %u", maps,
+			progs, GPUBPF_MAX_MAPS, GPUBPF_PLAN_LINKS);
 	return -ENOSPC;
 }
 
@@ -90,17 +100,19 @@ static void renumber_maps(struct gpubpf_prog *prog, const int32_t *at)
 			prog->insns[pc].imm = at[prog->insns[pc].imm];
 }
 
-/* Append the object to the session's tables, and replace its map indexes by the session's. The session's own maps and
- * programs do not refer to the new ones, so undo() need not change them. */
+/*
+ * Append the object to the session's tables, and replace its map indexes by the session's indexes. The maps and
+ * programs that the session already has do not refer to the appended ones, so undo() need not change them.
+ */
 static int append(struct joining *j, uint32_t nmaps)
 {
-	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
-	int object = (int)j->s->loaded->nobjects;
-	void *objects = reallocarray(j->s->loaded->objects, object + 1, sizeof(*j->more->objects));
+	const struct gpubpf_unit *have = gpubpf_session_unit(j->s), *more = &j->more->unit;
+	int object = (int)gpubpf_session_loaded(j->s)->nobjects;
+	void *objects = reallocarray(gpubpf_session_loaded(j->s)->objects, object + 1, sizeof(*j->more->objects));
 
 	if (!objects)
 		return -ENOMEM;
-	j->s->loaded->objects = objects;
+	gpubpf_session_loaded(j->s)->objects = objects;
 	j->unit = (struct gpubpf_unit){ have->maps, nmaps, have->progs, have->nprogs + more->nprogs };
 	for (uint32_t i = 0; i < more->nmaps; i++) {
 		struct gpubpf_map *map = &have->maps[j->at[i]];
@@ -110,7 +122,7 @@ static int append(struct joining *j, uint32_t nmaps)
 		*map = more->maps[i];
 		map->object = object;
 		map->session = j->s;
-		map->stacks = j->s->stacks;
+		map->stacks = gpubpf_session_stack_table(j->s);
 		map->inner = map->inner ? (uint32_t)j->at[map->inner - 1] + 1 : 0;
 		for (uint32_t e = 0; map->inner && e < map->nelements; e++)
 			map->elements[e].map = (uint32_t)j->at[map->elements[e].map];
@@ -130,15 +142,15 @@ static void collect_use(struct joining *j, const uint32_t *use)
 {
 	for (uint32_t i = 0; use && i < j->more->unit.nmaps; i++)
 		j->use[j->at[i]] |= use[i];
-	for (uint32_t i = j->s->loaded->unit.nprogs; i < j->unit.nprogs; i++) {
+	for (uint32_t i = gpubpf_session_unit(j->s)->nprogs; i < j->unit.nprogs; i++) {
 		j->prints |= j->unit.progs[i].facts->prints;
 		j->allocations |= j->unit.progs[i].facts->allocations;
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
 	j->allocations |= gpubpf_maps_need_allocations(&j->unit);
-	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
-		j->use[m] |= j->s->map_use[m];
+	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
+		j->use[m] |= gpubpf_session_map_use(j->s)[m];
 	memcpy(j->use_before_spread, j->use, sizeof(j->use_before_spread));
 	gpubpf_layout_propagate_use(&j->unit, j->use);
 }
@@ -147,40 +159,42 @@ static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 {
 	bool served = true;
 
-	for (uint32_t i = 0; i < j->s->narenas && served; i++)
-		served = gpubpf_layout_supports_use(&j->unit.maps[map], &j->s->arenas[i].layout.maps[map], use);
+	for (uint32_t i = 0; i < gpubpf_arenas_count(j->s) && served; i++)
+		served = gpubpf_layout_supports_use(&j->unit.maps[map], &gpubpf_arena_at(j->s, i)->layout.maps[map], use);
 	return served;
 }
 
-/* Do not apply the propagated use to maps of the session that are summed, or whose layout does not support it. These
- * maps cannot be elements of joining maps of maps. */
+/*
+ * gpubpf_layout_propagate_use() has added the uses of a map of maps to each map that can be its element. Remove these
+ * uses from maps of the session that are summed, or whose layout does not support the uses. Such a map cannot be an
+ * element of the new maps of maps.
+ */
 static void limit_use_to_layout(struct joining *j)
 {
-	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
+	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
 		if (gpubpf_map_is_summed(j->s, m) || !layout_serves(j, m, j->use[m]))
 			j->use[m] = j->use_before_spread[m];
 }
 
-/* Refuse an object whose programs do more to a map than its layout supports. */
+/* Refuse the object if its programs use a map of the session in a way that the map's layout does not support. */
 static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 {
-	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
+	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
 		if (!layout_serves(j, m, j->use[m]))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					       "map %s has a copy per multiprocessor, or no room for deleted keys, "
-					       "because programs that were attached before only add to it; load this "
-					       "object before they are attached",
+					       "map %s was laid out for programs that only add to it, but the new "
+					       "object's programs do more; load this object first",
 					       j->unit.maps[m].name);
 	return 0;
 }
 
-/* Lay out the new maps in all arenas, into j->layouts; commit() installs these. */
+/* Compute the layout of the new maps in all arenas, in j->layouts. commit() installs the layouts. */
 static int lay_out(struct joining *j, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < j->s->narenas && !err; i++) {
-		j->layouts[i] = j->s->arenas[i].layout;
+	for (uint32_t i = 0; i < gpubpf_arenas_count(j->s) && !err; i++) {
+		j->layouts[i] = gpubpf_arena_at(j->s, i)->layout;
 		err = gpubpf_arena_lay_out(j->s, i, &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
 	}
 	return err;
@@ -195,34 +209,32 @@ static void add_notes(struct gpubpf_session *s, const struct gpubpf_loaded *of, 
 static int commit(struct joining *j)
 {
 	struct gpubpf_session *s = j->s;
-	uint32_t nmaps = s->loaded->unit.nmaps, nprogs = s->loaded->unit.nprogs;
+	const struct gpubpf_unit_addition more = {
+		.unit = &j->unit,
+		.object = &j->more->objects[0],
+		.use = j->use,
+		.prints = j->prints,
+		.allocations = j->allocations,
+	};
+	uint32_t nmaps = gpubpf_session_unit(s)->nmaps;
+	int object;
 
-	for (uint32_t m = 0; m < j->unit.nmaps; m++)
-		s->map_use[m] = j->use[m];
-	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
-		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
-		if ((uint32_t)j->at[i] < nmaps) /* the object's map is a map of the session, which has its
-						 * own targets */
+		if ((uint32_t)j->at[i] < nmaps) /* the session already has this map, with its own targets */
 			free(j->more->unit.maps[i].targets);
-	s->print_ring |= j->prints;
-	s->allocations |= j->allocations;
-	s->has_rings |= j->prints;
-	for (uint32_t i = nprogs; i < j->unit.nprogs; i++)
-		s->links[i] = (struct gpubpf_link){ .session = s, .id = i };
-	s->loaded->unit = j->unit;
-	s->loaded->objects[s->loaded->nobjects] = j->more->objects[0];
-	j->more->objects[0] = (struct gpubpf_loaded_object){ 0 };
-	for (uint32_t i = 0; i < s->narenas; i++)
+	object = gpubpf_unit_extend(s, &more);
+	for (uint32_t i = 0; i < gpubpf_arenas_count(s); i++)
 		gpubpf_arena_grow(s, i, &j->layouts[i]);
-	return (int)s->loaded->nobjects++;
+	return object;
 }
 
-/* Remove the appended programs from the session's table after a failure, and free their facts. The object still owns
- * the rest. */
+/*
+ * Remove the appended programs from the session's table after a failure, and free their facts. The object still owns
+ * their other data.
+ */
 static void undo(struct joining *j)
 {
-	struct gpubpf_unit *have = &j->s->loaded->unit;
+	struct gpubpf_unit *have = gpubpf_session_unit(j->s);
 
 	for (uint32_t i = have->nprogs; i < j->unit.nprogs; i++) {
 		gpubpf_facts_destroy(have->progs[i].facts);
@@ -232,13 +244,13 @@ static void undo(struct joining *j)
 
 static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag)
 {
-	uint32_t notes = j->s->loaded->nnotes, nmaps = number_maps(j, j->at);
+	uint32_t notes = gpubpf_session_loaded(j->s)->nnotes, nmaps = number_maps(j, j->at);
 	int err = has_room(j, nmaps, diag);
 
 	if (!err)
 		err = append(j, nmaps);
 	if (!err)
-		err = gpubpf_session_verify(j->s, &j->unit, j->s->loaded->unit.nprogs, diag);
+		err = gpubpf_session_verify(j->s, &j->unit, gpubpf_session_unit(j->s)->nprogs, diag);
 	if (!err) {
 		collect_use(j, use);
 		limit_use_to_layout(j);
@@ -251,14 +263,14 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 		return err;
 	}
 	add_notes(j->s, j->more, 0);
-	add_notes(j->s, j->s->loaded, notes);
+	add_notes(j->s, gpubpf_session_loaded(j->s), notes);
 	for (uint32_t i = 0; i < j->more->objects[0].nhost; i++)
 		gpubpf_session_note(j->s,
-				    "program %s is not attached: programs of an object that joins a session "
-				    "are not loaded into the Linux kernel",
+				    "program %s is not attached: the session loads programs into the Linux kernel "
+				    "only when it starts, not from a later object",
 				    j->more->objects[0].host[i]);
 	err = commit(j);
-	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* the session owns their contents now */
+	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* the session now owns the maps and programs */
 	return err;
 }
 
@@ -285,6 +297,11 @@ int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *m
 
 int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 {
+	return gpubpf_session_join_image(s, path, NULL);
+}
+
+int gpubpf_session_join_image(struct gpubpf_session *s, const char *path, const struct gpubpf_load_image *image)
+{
 	struct joining *j = calloc(1, sizeof(*j));
 	struct gpubpf_diag diag;
 	int err = -ENOMEM;
@@ -293,13 +310,13 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 		free(j);
 		return gpubpf_session_fail(s, -EBUSY, "%s: %s", path,
 					   s->opts.inspect ?
-						   "this session only inspects kernels, and nothing can be attached in it" :
+						   "this session only inspects kernels; start a session that probes" :
 						   "the session was stopped");
 	}
 	gpubpf_diag_init(&diag);
 	if (j) {
 		j->s = s;
-		err = load(j, path, &diag);
+		err = load(j, path, image, &diag);
 	}
 	if (!err) {
 		int same = find_same(s, &j->more->objects[0]);
@@ -312,6 +329,6 @@ int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 	if (err < 0 && diag.code == GPUBPF_OK)
 		return gpubpf_session_fail(s, err, "%s: %s", path, strerror(-err));
 	if (err < 0)
-		gpubpf_diag_format(&diag, s->error, sizeof(s->error));
+		gpubpf_session_fail_diag(s, err, &diag);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads the objects of a session: read, verify, lay out the maps. */
-#include "core/session/session.h"
+/* Loads the BPF objects of a session: reads them, verifies the programs, and lays out the maps. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "core/target.h"
 #include "gpubpf/allocation.h"
-#include "core/session/kernel_bpf/kernel_maps.h"
 #include "core/session/base/sized.h"
 
 void gpubpf_load_value_finish(struct gpubpf_load_value *value)
@@ -19,20 +18,53 @@ void gpubpf_load_value_finish(struct gpubpf_load_value *value)
 	free(value->data);
 }
 
+int gpubpf_objects_create(struct gpubpf_session *s)
+{
+	s->objects = calloc(1, sizeof(*s->objects));
+	return s->objects ? 0 : -ENOMEM;
+}
+
+void gpubpf_objects_destroy(struct gpubpf_session *s)
+{
+	struct session_objects *o = s->objects;
+
+	if (!o)
+		return;
+	for (uint32_t i = 0; i < o->npaths; i++) {
+		free((void *)o->images[i].data);
+		free(o->paths[i]);
+	}
+	for (uint32_t i = 0; i < o->nattach; i++) {
+		free((char *)o->attach[i].prog);
+		free((char *)o->attach[i].pattern);
+	}
+	for (uint32_t i = 0; i < o->nvalues; i++)
+		gpubpf_load_value_finish(&o->values[i]);
+	free(o->images);
+	free(o->values);
+	free(o->paths);
+	free(o->attach);
+	free(o);
+	s->objects = NULL;
+}
+
 static int grow_objects(struct gpubpf_session *s)
 {
-	char **paths = realloc(s->paths, (s->npaths + 1) * sizeof(*paths));
+	char **paths = realloc(s->objects->paths, (s->objects->npaths + 1) * sizeof(*paths));
 	struct gpubpf_load_image *images;
 
 	if (paths)
-		s->paths = paths;
-	images = realloc(s->images, (s->npaths + 1) * sizeof(*images));
+		s->objects->paths = paths;
+	images = realloc(s->objects->images, (s->objects->npaths + 1) * sizeof(*images));
 	if (images)
-		s->images = images;
+		s->objects->images = images;
 	return paths && images ? 0 : -ENOMEM;
 }
 
-/* image: NULL, or owned by this function, even if it fails. */
+/*
+ * Add an object to the list for gpubpf_session__load(). image: the object's content, or NULL to read it from path. This
+ * function owns image, even if it fails.
+ */
 static int add_object(struct gpubpf_session *s, const char *path, void *image, size_t size)
 {
 	char *own = strdup(path);
@@ -42,8 +74,8 @@ static int add_object(struct gpubpf_session *s, const char *path, void *image, s
 		free(image);
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", path);
 	}
-	s->images[s->npaths] = (struct gpubpf_load_image){ image, size };
-	s->paths[s->npaths++] = own;
+	s->objects->images[s->objects->npaths] = (struct gpubpf_load_image){ image, size };
+	s->objects->paths[s->objects->npaths++] = own;
 	return 0;
 }
 
@@ -62,7 +94,7 @@ int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, c
 	void *image;
 
 	if (s->state != GPUBPF_SESSION_NEW)
-		return gpubpf_session_fail(s, -EBUSY, "%s: objects cannot be added after loading", name);
+		return gpubpf_session_fail(s, -EBUSY, "%s: call gpubpf_session__add_object_mem() before loading", name);
 	image = malloc(size + 1);
 	if (!image)
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", name);
@@ -75,10 +107,10 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 	struct gpubpf_attach *grown, own;
 
 	if (s->state != GPUBPF_SESSION_NEW)
-		return gpubpf_session_fail(s, -EBUSY, "%s: programs cannot be attached after loading", prog);
-	grown = realloc(s->attach, (s->nattach + 1) * sizeof(*grown));
+		return gpubpf_session_fail(s, -EBUSY, "%s: call gpubpf_session__attach() before loading", prog);
+	grown = realloc(s->objects->attach, (s->objects->nattach + 1) * sizeof(*grown));
 	if (grown)
-		s->attach = grown;
+		s->objects->attach = grown;
 	own.prog = strdup(prog);
 	own.pattern = strdup(pattern);
 	if (!grown || !own.prog || !own.pattern) {
@@ -86,29 +118,44 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 		free((char *)own.pattern);
 		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", prog);
 	}
-	s->attach[s->nattach++] = own;
+	s->objects->attach[s->objects->nattach++] = own;
 	return 0;
 }
 
-/* Is an object loaded whose path, as reports show it, is `object`? */
+const struct gpubpf_attach *gpubpf_session_attach_at(const struct gpubpf_session *s, uint32_t i)
+{
+	return i < s->objects->nattach ? &s->objects->attach[i] : NULL;
+}
+
+const char *gpubpf_session_attach_pattern(const struct gpubpf_session *s, const char *prog)
+{
+	for (uint32_t i = 0; i < s->objects->nattach; i++)
+		if (!strcmp(s->objects->attach[i].prog, prog))
+			return s->objects->attach[i].pattern;
+	return NULL;
+}
+
+/* Returns true if an object is loaded whose path in reports is `object`. */
 static bool has_loaded(const struct gpubpf_session *s, const char *object)
 {
-	for (uint32_t i = 0; s->loaded && i < s->loaded->nobjects; i++)
-		if (!strncmp(s->loaded->objects[i].path, object, sizeof(s->loaded->objects[i].path) - 1))
+	for (uint32_t i = 0; gpubpf_session_loaded(s) && i < gpubpf_session_loaded(s)->nobjects; i++)
+		if (!strncmp(gpubpf_session_loaded(s)->objects[i].path, object,
+			     sizeof(gpubpf_session_loaded(s)->objects[i].path) - 1))
 			return true;
 	return false;
 }
 
-/* Store a value for a map's initial data. It replaces an earlier value for the same map. */
+/* Store the initial value of a map. It replaces an earlier value for the same map. */
 static void store_value(struct gpubpf_session *s, const struct gpubpf_load_value *value)
 {
-	for (uint32_t i = 0; i < s->nvalues; i++)
-		if (!strcmp(s->values[i].object, value->object) && !strcmp(s->values[i].map, value->map)) {
-			gpubpf_load_value_finish(&s->values[i]);
-			s->values[i] = *value;
+	for (uint32_t i = 0; i < s->objects->nvalues; i++)
+		if (!strcmp(s->objects->values[i].object, value->object) &&
+		    !strcmp(s->objects->values[i].map, value->map)) {
+			gpubpf_load_value_finish(&s->objects->values[i]);
+			s->objects->values[i] = *value;
 			return;
 		}
-	s->values[s->nvalues++] = *value;
+	s->objects->values[s->objects->nvalues++] = *value;
 }
 
 int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *object, const char *map, const void *data,
@@ -117,10 +164,11 @@ int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *obje
 	struct gpubpf_load_value *grown, own = { .size = size };
 
 	if (s->state == GPUBPF_SESSION_STOPPED || has_loaded(s, object))
-		return gpubpf_session_fail(s, -EBUSY, "%s: global data has no initial value after loading", map);
-	grown = realloc(s->values, (s->nvalues + 1) * sizeof(*grown));
+		return gpubpf_session_fail(s, -EBUSY,
+					   "%s: set the initial value of global data before its object is loaded", map);
+	grown = realloc(s->objects->values, (s->objects->nvalues + 1) * sizeof(*grown));
 	if (grown)
-		s->values = grown;
+		s->objects->values = grown;
 	own.object = strdup(object);
 	own.map = strdup(map);
 	own.data = malloc(size + 1);
@@ -135,39 +183,40 @@ int gpubpf_session__set_initial_value(struct gpubpf_session *s, const char *obje
 
 static bool has_object(const struct gpubpf_session *s, const char *name)
 {
-	for (uint32_t i = 0; i < s->npaths; i++)
-		if (!strcmp(s->paths[i], name))
+	for (uint32_t i = 0; i < s->objects->npaths; i++)
+		if (!strcmp(s->objects->paths[i], name))
 			return true;
 	return false;
 }
 
-static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
+static int load_objects(struct gpubpf_session *s, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_opts opts = {
-		.paths = (const char *const *)s->paths,
-		.npaths = s->npaths,
-		.images = s->images,
-		.attach = s->attach,
-		.nattach = s->nattach,
-		.values = s->values,
-		.nvalues = s->nvalues,
+		.paths = (const char *const *)s->objects->paths,
+		.npaths = s->objects->npaths,
+		.images = s->objects->images,
+		.attach = s->objects->attach,
+		.nattach = s->objects->nattach,
+		.values = s->objects->values,
+		.nvalues = s->objects->nvalues,
 		.all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->nvalues; i++)
-		if (!has_object(s, s->values[i].object))
+	for (uint32_t i = 0; i < s->objects->nvalues; i++)
+		if (!has_object(s, s->objects->values[i].object))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					       "%s: a value is set for its %s, but no object of that name was added",
-					       s->values[i].object, s->values[i].map);
-	if (s->npaths)
-		err = gpubpf_load(&opts, &s->loaded, diag);
-	s->cost.load_ns = gpubpf_now_ns() - start;
+					       "%s: an initial value is set for its map %s, but no object of that "
+					       "name was added",
+					       s->objects->values[i].object, s->objects->values[i].map);
+	if (s->objects->npaths)
+		err = gpubpf_load(&opts, loaded, diag);
+	gpubpf_session_add_cost(s, gpubpf_now_ns() - start, 0);
 	return err;
 }
 
-/* Report the verifier's warnings together with the loader's notes. */
+/* Report the verifier's warnings as notes, together with the loader's notes. */
 static void add_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < prog->facts->nwarnings; i++)
@@ -175,15 +224,17 @@ static void add_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog 
 			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
 }
 
-/* Verify a program, with options for the way in which the session runs it. With GPUBPF_RAW_CHECKED (conformance tool)
- * it is not verified. */
+/*
+ * Verify program i of the unit, with the options that the session's mode requires. With GPUBPF_RAW_CHECKED (conformance
+ * tool), the program is not verified.
+ */
 static int verify(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
 
-	if (s->raw == GPUBPF_RAW_CHECKED)
+	if (gpubpf_session_raw(s) == GPUBPF_RAW_CHECKED)
 		return gpubpf_facts_unproven(&unit->progs[i]);
-	if (s->raw) {
+	if (gpubpf_session_raw(s)) {
 		opts.plain_mem = opts.allow_ptr_leaks = true;
 		opts.mem_size = unit->maps[i].value_size - GPUBPF_RUN_MEM;
 	}
@@ -200,47 +251,10 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 		if (err < 0)
 			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name, unit->progs[i].section);
 		else
-			add_warnings(s->loaded, &unit->progs[i]);
+			add_warnings(gpubpf_session_loaded(s), &unit->progs[i]);
 	}
-	s->cost.verify_ns += gpubpf_now_ns() - start;
+	gpubpf_session_add_cost(s, 0, gpubpf_now_ns() - start);
 	return err;
-}
-
-/* Does a map of the unit receive the application's allocations? */
-bool gpubpf_maps_need_allocations(const struct gpubpf_unit *unit)
-{
-	bool wants_allocations = false;
-
-	for (uint32_t m = 0; m < unit->nmaps; m++)
-		wants_allocations |= unit->maps[m].map_flags & GPUBPF_F_ALLOCATIONS;
-	return wants_allocations;
-}
-
-static int collect_map_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
-{
-	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
-	s->map_records = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_records));
-	s->map_set = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_set));
-	if (!s->map_use || !s->map_records || !s->map_set)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		s->print_ring |= unit->progs[i].facts->prints;
-		s->allocations |= unit->progs[i].facts->allocations;
-		for (uint32_t m = 0; m < unit->nmaps; m++)
-			s->map_use[m] |= unit->progs[i].facts->map_use[m];
-		if (s->raw)
-			s->map_use[i] |= GPUBPF_USE_READ | GPUBPF_USE_WRITE;
-	}
-	s->allocations |= gpubpf_maps_need_allocations(unit);
-	gpubpf_layout_propagate_use(unit, s->map_use);
-	for (uint32_t m = 0; m < unit->nmaps; m++) {
-		s->map_set[m] = unit->maps[m].kernel;
-		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;
-		unit->maps[m].session = s;
-		unit->maps[m].stacks = s->stacks;
-	}
-	s->has_rings |= s->print_ring;
-	return 0;
 }
 
 static uint64_t host_memory(void)
@@ -250,7 +264,10 @@ static uint64_t host_memory(void)
 	return pages > 0 && size > 0 ? (uint64_t)pages * size : 0;
 }
 
-/* replicas of the arena that devices on host memory share: the number of CPUs that the machine can have */
+/*
+ * Returns the number of replicas in the arena that devices on host memory share: the number of CPUs that the machine
+ * can have.
+ */
 static uint32_t host_replicas(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -261,32 +278,41 @@ static uint32_t host_replicas(void)
 /* Verify the loaded unit, and lay out its maps. */
 static int adopt_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
-	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);
+	int err = gpubpf_session_verify(s, gpubpf_session_unit(s), 0, diag);
 
 	if (!err && !s->opts.inspect)
-		err = gpubpf_linux_progs_load(s);
+		err = gpubpf_support_event(s, GPUBPF_SUPPORT_VERIFIED);
 	if (!err)
-		err = gpubpf_links_open(s);
+		err = gpubpf_unit_open_links(s);
 	if (!err)
-		err = collect_map_use(s, &s->loaded->unit);
+		err = gpubpf_unit_collect_use(s);
 	if (!err)
-		err = gpubpf_placements_check_names(s, &s->loaded->unit, diag);
+		err = gpubpf_maps_open(s);
+	if (!err)
+		err = gpubpf_placements_check_names(s, gpubpf_session_unit(s), diag);
 	if (!err)
 		err = gpubpf_arena_open(s, host_replicas(), NULL, host_memory(), 0, diag);
-	if (err >= 0)
-		gpubpf_linux_progs_sync_maps(s);
-	return err < 0 ? err : 0;
+	return err < 0 ? err : gpubpf_support_event(s, GPUBPF_SUPPORT_LAID_OUT);
 }
 
 int gpubpf_session_adopt_unit(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag)
 {
 	int err;
 
-	s->loaded = loaded;
+	gpubpf_unit_set_loaded(s, loaded);
 	err = adopt_loaded(s, diag);
 	if (!err)
 		s->state = GPUBPF_SESSION_LOADED;
 	return err;
+}
+
+/* Adds a note for each program that the session does not attach because gpubpf itself must launch it. */
+static void note_runs(const struct gpubpf_session *s, struct gpubpf_loaded *loaded)
+{
+	for (uint32_t i = 0; !s->opts.no_attach && i < loaded->unit.nprogs; i++)
+		if (loaded->unit.progs[i].is_run)
+			gpubpf_load_note(loaded, "program %s (%s) is not attached: gpubpf prog run runs it",
+					 loaded->unit.progs[i].name, loaded->unit.progs[i].section);
 }
 
 static int refuse_route(struct gpubpf_session *s)
@@ -297,11 +323,13 @@ static int refuse_route(struct gpubpf_session *s)
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++)
 		if (gpubpf_target_route(t->name))
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", t->name);
-	return gpubpf_session_fail(s, -EINVAL, "%s is no known form of kernel code; known are:%s", s->opts.route, list);
+	return gpubpf_session_fail(s, -EINVAL, "%s is no form of kernel code that gpubpf can probe; use one of:%s",
+				   s->opts.route, list);
 }
 
 int gpubpf_session__load(struct gpubpf_session *s)
 {
+	struct gpubpf_loaded *loaded = NULL;
 	struct gpubpf_diag diag;
 	int err;
 
@@ -310,23 +338,25 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	if (s->opts.route && !gpubpf_target_route(s->opts.route))
 		return refuse_route(s);
 	gpubpf_diag_init(&diag);
-	err = load_objects(s, &diag);
-	if (!err && !s->loaded) {
-		s->loaded = calloc(1, sizeof(*s->loaded)); /* the session has no objects: it only inspects, or loaders
-							    * will create programs */
-		err = s->loaded ? 0 : -ENOMEM;
+	err = load_objects(s, &loaded, &diag);
+	if (!err && !loaded) {
+		/* The session has no objects: it only inspects kernels, or loaders will create programs. */
+		loaded = calloc(1, sizeof(*loaded));
+		err = loaded ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = gpubpf_session_adopt_unit(s, s->loaded, &diag);
+		err = gpubpf_session_adopt_unit(s, loaded, &diag);
 	if (err < 0) {
 		if (diag.code == GPUBPF_OK)
 			gpubpf_diag_set(&diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s", strerror(-err));
 		return gpubpf_session_refuse(s, err, &diag);
 	}
+	note_runs(s, loaded);
 	return 0;
 }
 
 const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i)
 {
-	return s->loaded && i < s->loaded->nnotes ? s->loaded->notes[i] : NULL;
+	return gpubpf_session_loaded(s) && i < gpubpf_session_loaded(s)->nnotes ? gpubpf_session_loaded(s)->notes[i] :
+										  NULL;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report as JSON; gpubpf-run(1) documents its members. */
+/* Writes the report as JSON; gpubpf-run(1) documents its members. */
 #include "report.h"
+#include "private.h"
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "missed.h"
@@ -11,8 +13,8 @@
 #include "core/session/stacks/stacks.h"
 #include "table.h"
 
-#define SPARSE_FROM 256        /* larger arrays are listed without zero values */
-#define MAX_COPIES 4096        /* maximum listed copies of a value per key */
+#define SPARSE_FROM 256        /* arrays with more entries are listed without entries of value 0 */
+#define MAX_COPIES 4096        /* maximum listed values per key, one per multiprocessor or thread */
 
 struct listing {
 	struct gpubpf_session *s;
@@ -60,7 +62,7 @@ static struct json_object *typed_json(const struct listing *l, uint32_t type, co
 
 static struct json_object *list_key(const struct listing *l, const struct gpubpf_entry *entry)
 {
-	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	const struct gpubpf_map *map = &gpubpf_session_unit(l->s)->maps[l->map];
 	uint32_t index;
 
 	if ((map->type->flags & GPUBPF_MAP_U32KEY) && !map->btf_key) {
@@ -70,10 +72,12 @@ static struct json_object *list_key(const struct listing *l, const struct gpubpf
 	return typed_json(l, map->btf_key, entry->key, map->key_size);
 }
 
-/* List the non-zero values per multiprocessor or thread, and their sum if they are integers. */
+/*
+ * List the non-zero values of the entry, one per multiprocessor or thread. If they are integers, also list their sum.
+ */
 static void list_copies(const struct listing *l, const struct gpubpf_entry *entry, struct json_object *o)
 {
-	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	const struct gpubpf_map *map = &gpubpf_session_unit(l->s)->maps[l->map];
 	struct json_object *values = json_object_new_array();
 	uint64_t sum = 0, omitted = 0;
 	bool is_signed, ints = gpubpf_btf_is_int(l->btf, map->btf_value, map->value_size, &is_signed) &&
@@ -108,7 +112,7 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 static int list_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct listing *l = arg;
-	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	const struct gpubpf_map *map = &gpubpf_session_unit(l->s)->maps[l->map];
 	struct json_object *o;
 
 	if (l->is_hist)
@@ -132,8 +136,8 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 		add_hist(l, &l->hists.shape[0], o);
 	}
 	if (entry->arena >= 0) {
-		add_u64(o, "process", l->s->arenas[entry->arena].process);
-		add_u64(o, "device", l->s->arenas[entry->arena].device);
+		add_u64(o, "process", gpubpf_arena_at(l->s, entry->arena)->process);
+		add_u64(o, "device", gpubpf_arena_at(l->s, entry->arena)->device);
 		add_str(o, "backend", gpubpf_arena_backend(l->s, (uint32_t)entry->arena));
 	}
 	json_object_array_add(l->entries, o);
@@ -143,7 +147,7 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 static int list_variables(void *arg, const struct gpubpf_entry *entry)
 {
 	struct listing *l = arg;
-	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	const struct gpubpf_map *map = &gpubpf_session_unit(l->s)->maps[l->map];
 	struct gpubpf_variable var;
 
 	for (uint32_t i = 0; gpubpf_variable_at(l->btf, map, i, &var); i++) {
@@ -157,7 +161,7 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* List, for each device, the kind of memory in which the map is, and the map's bytes in it. */
+/* List, for each device, the kind of memory that the map is in, and the number of its bytes there. */
 static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
 {
 	struct json_object *places = json_object_new_array();
@@ -180,9 +184,32 @@ static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
 	return places;
 }
 
+/*
+ * Add the factor between the times of probed and unprobed launches. The factor is null if no unprobed launch was
+ * measured.
+ */
+static void add_factor(const struct gpubpf_session *s, struct json_object *o)
+{
+	uint64_t unprobed;
+	double factor = gpubpf_kernel_table_factor(s, &unprobed);
+
+	json_object_object_add(o, "unprobed_factor", factor > 0 ? json_object_new_double(factor) : NULL);
+	if (factor > 0)
+		json_object_object_add(o, "unprobed_launches", json_object_new_uint64(unprobed));
+}
+
+/* Add the number of used entries, for a list of maps without entries. */
+static void add_used(const struct gpubpf_session *s, uint32_t index, struct json_object *o)
+{
+	int64_t used = gpubpf_entries_count(s, index);
+
+	if (used >= 0)
+		add_u64(o, "used_entries", (uint64_t)used);
+}
+
 static struct json_object *list_map(struct gpubpf_session *s, uint32_t index, const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	const struct gpubpf_map *map = &gpubpf_session_unit(s)->maps[index];
 	struct json_object *o = json_object_new_object();
 	struct listing l = {
 		.s = s,
@@ -203,23 +230,25 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index, co
 	add_u64(o, "max_entries", map->max_entries);
 	json_object_object_add(o, "places", list_places(s, index));
 	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_has_times(&rows))
-		json_object_object_add(o, "unprobed_factor", NULL);
+		add_factor(s, o);
 	gpubpf_rows_finish(&rows);
-	if (!opts->no_entries)
+	if (opts->no_entries)
+		add_used(s, index, o);
+	else
 		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables : list_entry,
 				    &l);
 	json_object_object_add(o, "entries", l.entries);
 	if (l.is_hist && !opts->no_entries)
 		add_hist(&l, &l.shape, o);
 	if (map->type->flags & GPUBPF_MAP_RING)
-		add_u64(o, "records", s->map_records[index]);
+		add_u64(o, "records", gpubpf_map_records(s, index));
 	add_u64(o, "dropped", gpubpf_map__drops(map));
 	return o;
 }
 
 static struct json_object *list_maps(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	struct json_object *maps = json_object_new_array();
 
 	for (uint32_t i = 0; i < unit->nmaps; i++)
@@ -230,7 +259,7 @@ static struct json_object *list_maps(struct gpubpf_session *s, const struct gpub
 
 /* -- kernels, records and costs -- */
 
-/* List the reasons with launches. */
+/* List the reasons of missed launches with the number of launches, except reasons with no launch. */
 static struct json_object *list_missed(const struct gpubpf_missed *missed)
 {
 	struct json_object *by = json_object_new_object();
@@ -245,8 +274,8 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 {
 	struct json_object *kernels = json_object_new_array();
 
-	for (uint32_t i = 0; i < s->nstats; i++) {
-		const struct gpubpf_kernel_stats *st = &s->stats[i];
+	for (uint32_t i = 0; i < s->report->nstats; i++) {
+		const struct gpubpf_kernel_stats *st = &s->report->stats[i];
 		struct json_object *o = json_object_new_object();
 
 		add_u64(o, "id", st->id);
@@ -255,7 +284,7 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 		add_u64(o, "launches", st->launches);
 		add_u64(o, "probed", st->probed);
 		add_u64(o, "missed", st->missed);
-		json_object_object_add(o, "missed_by", list_missed(&s->missed[i]));
+		json_object_object_add(o, "missed_by", list_missed(&s->report->missed[i]));
 		add_str(o, "outcome", gpubpf_report_outcome(st));
 		add_str(o, "reason", gpubpf_report_reason(s, st));
 		add_u64(o, "dim", st->dim);
@@ -275,7 +304,7 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 
 static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_stored_record *k)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	struct json_object *o = json_object_new_object();
 
 	add_str(o, "text", k->print->text);
@@ -293,7 +322,7 @@ static struct json_object *list_event(struct gpubpf_session *s, const struct gpu
 	struct gpubpf_typed_names names = gpubpf_session_names(s, opts);
 	struct json_object *o = json_object_new_object();
 
-	add_str(o, "map", s->loaded->unit.maps[k->map].name);
+	add_str(o, "map", gpubpf_session_unit(s)->maps[k->map].name);
 	add_u64(o, "copy", k->copy);
 	add_u64(o, "size", k->size);
 	json_object_object_add(o, "value",
@@ -317,7 +346,7 @@ struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct g
 					const struct gpubpf_report_opts *opts)
 {
 	const struct gpubpf_stored_record k = {
-		.map = event->map - s->loaded->unit.maps,
+		.map = event->map - gpubpf_session_unit(s)->maps,
 		.copy = event->copy,
 		.size = event->size,
 		.data = (void *)event->data,
@@ -348,9 +377,9 @@ static void list_records(struct gpubpf_session *s, struct json_object *root, con
 {
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
-	for (uint64_t i = 0; i < s->nstored; i++) {
-		const struct gpubpf_stored_record *k = &s->stored[i];
+	const struct gpubpf_stored_record *k;
 
+	for (uint64_t i = 0; (k = gpubpf_stored_record_at(s, i)); i++) {
 		if (k->map < 0 && k->print)
 			json_object_array_add(prints, list_print(s, k));
 		else if (k->map >= 0 && k->data)
@@ -358,7 +387,7 @@ static void list_records(struct gpubpf_session *s, struct json_object *root, con
 	}
 	json_object_object_add(root, "events", events);
 	json_object_object_add(root, "prints", prints);
-	add_u64(root, "records", s->nrecords);
+	add_u64(root, "records", gpubpf_session_records(s));
 }
 
 static struct json_object *list_cost(const struct gpubpf_session *s)
@@ -392,22 +421,35 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 static struct json_object *list_devices(const struct gpubpf_session *s)
 {
 	struct json_object *devices = json_object_new_array();
+	struct gpubpf_device_launches *launches;
+	const struct gpubpf_listed_device *d;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->nlisted; i++) {
+	while (gpubpf_session_listed_device(s, n))
+		n++;
+	launches = gpubpf_kernel_table_by_device(s, n);
+	for (uint32_t i = 0; launches && i < n; i++) {
 		struct json_object *o = json_object_new_object();
 
-		add_u64(o, "process", s->listed[i].process);
-		add_u64(o, "device", s->listed[i].ordinal);
-		add_str(o, "backend", s->listed[i].backend);
-		add_str(o, "name", s->listed[i].name);
+		d = gpubpf_session_listed_device(s, i);
+
+		add_u64(o, "process", d->process);
+		add_u64(o, "device", d->ordinal);
+		add_str(o, "backend", d->backend);
+		add_str(o, "name", d->name);
+		add_u64(o, "pid", d->pid);
+		add_str(o, "program", d->program);
+		add_u64(o, "launches", launches[i].launches);
+		add_u64(o, "probed", launches[i].probed);
 		json_object_array_add(devices, o);
 	}
+	free(launches);
 	return devices;
 }
 
 static struct json_object *list_programs(const struct gpubpf_session *s)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	struct json_object *programs = json_object_new_array();
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
@@ -427,8 +469,8 @@ static struct json_object *list_notes(const struct gpubpf_session *s)
 {
 	struct json_object *notes = json_object_new_array();
 
-	for (uint32_t i = 0; i < s->nnotes; i++)
-		json_object_array_add(notes, json_object_new_string(s->notes[i]));
+	for (uint32_t i = 0; gpubpf_session_note_at(s, i); i++)
+		json_object_array_add(notes, json_object_new_string(gpubpf_session_note_at(s, i)));
 	return notes;
 }
 
@@ -446,8 +488,8 @@ int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, c
 	add_u64(root, "dropped", gpubpf_report_drops(s));
 	if (gpubpf_report_clock_error(s))
 		add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
-	add_u64(root, "processes", s->nprocesses);
-	add_u64(root, "devices", s->ndevices);
+	add_u64(root, "processes", gpubpf_session__processes(s));
+	add_u64(root, "devices", gpubpf_session__devices(s));
 	json_object_object_add(root, "device_list", list_devices(s));
 	json_object_object_add(root, "cost", list_cost(s));
 	json_object_object_add(root, "notes", list_notes(s));
@@ -461,8 +503,9 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 
 	if (root)
 		json_object_object_add(root, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
-	if (root && s->moment != GPUBPF_MOMENT_UNKNOWN)
-		json_object_object_add(root, "snapshot", json_object_new_boolean(s->moment == GPUBPF_MOMENT_SNAPSHOT));
+	if (root && s->report->moment != GPUBPF_MOMENT_UNKNOWN)
+		json_object_object_add(root, "snapshot",
+				       json_object_new_boolean(s->report->moment == GPUBPF_MOMENT_SNAPSHOT));
 	err = gpubpf_report_add_json(s, root, opts);
 	if (!err)
 		gpubpf_json_write(root, out);

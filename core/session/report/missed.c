@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches that were not probed, by reason. */
+/* Counts launches that were not probed by reason, and explains them. */
 #include "missed.h"
+#include "private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,10 @@ static const bool is_user_choice[GPUBPF_MISSES] = {
 #include "core/wire/misses.def"
 };
 
-/* Agents count a launch in `probed` or `missed` before `launches`, so the sum of these may be larger; then it is the
- * number of launches. */
+/*
+ * An agent counts a launch first in `probed` or `missed`, and then in `launches`. So the sum of `probed` and `missed`
+ * may be larger than `launches`. Then the sum is taken as the number of launches.
+ */
 void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_kernel_row *row,
 			   struct gpubpf_kernel_stats *stats)
 {
@@ -43,7 +46,7 @@ void gpubpf_missed_add_row(struct gpubpf_missed *missed, const struct gpubpf_ker
 	stats->missed += counted - row->probed;
 }
 
-/* Does the text `known` of gpubpf_missed_why() already explain launches with this reason? */
+/* Returns true if the text `known` of gpubpf_missed_why() already explains launches with this reason. */
 static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 {
 	switch (miss) {
@@ -56,8 +59,10 @@ static bool is_explained(const struct gpubpf_kernel_stats *stats, uint32_t miss)
 	return false;
 }
 
-/* Were all launches missed because no program was attached to the kernel or had a place in it? Then the kernel's
- * outcome explains enough. */
+/*
+ * Returns true if, for every launch of the kernel, no program was attached or no attached program had a place in the
+ * kernel. Then the kernel's outcome explains enough.
+ */
 static bool is_unattached_only(const struct gpubpf_missed *missed, const struct gpubpf_kernel_stats *stats)
 {
 	return stats->missed == missed->by[GPUBPF_MISS_UNATTACHED] + missed->by[GPUBPF_MISS_NO_PLACE] && !stats->probed;
@@ -70,13 +75,13 @@ static void append_reason(FILE *out, const struct gpubpf_session *s, uint32_t mi
 	if (!is_only)
 		fprintf(out, "%llu ", (unsigned long long)n);
 	fprintf(out, "%s", texts[miss]);
-	if (miss == GPUBPF_MISS_LATE)
+	if (miss == GPUBPF_MISS_LATE && !s->attaches)
 		fprintf(out, " (%s)", s->opts.no_wait ? "--no-wait" : "--wait");
 }
 
 const char *gpubpf_missed_why(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats, const char *known)
 {
-	struct gpubpf_missed *missed = &s->missed[stats - s->stats];
+	struct gpubpf_missed *missed = &s->report->missed[stats - s->report->stats];
 	char text[WHY_SIZE] = "";
 	FILE *out = missed->why ? NULL : fmemopen(text, sizeof(text), "w");
 
@@ -96,6 +101,6 @@ uint64_t gpubpf_missed_lost(const struct gpubpf_session *s, const struct gpubpf_
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < GPUBPF_MISSES; i++)
-		n += is_user_choice[i] ? 0 : s->missed[stats - s->stats].by[i];
+		n += is_user_choice[i] ? 0 : s->report->missed[stats - s->report->stats].by[i];
 	return n;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that read the session's data for all report formats. */
+/*
+ * Answers questions about kernels and programs for all report formats, and writes the report in the requested format.
+ */
 #include "report.h"
+#include "private.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -10,7 +13,6 @@
 #include "core/model/facts.h"
 #include "core/wire/match.h"
 #include "core/session/maps/element.h"
-#include "core/session/kernel_bpf/kernel_maps.h"
 #include "missed.h"
 #include "core/session/base/named_places.h"
 #include "core/session/base/sized.h"
@@ -19,15 +21,17 @@ bool gpubpf_report_includes_map(const struct gpubpf_report_opts *opts, const str
 {
 	if (map->prototype)
 		return false;
-	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_is_internal(map);
+	if (opts->map)
+		return !strcmp(opts->map, map->name);
+	return !gpubpf_map_is_internal(map) && (!map->scratch || gpubpf_map__drops(map));
 }
 
 uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)
 {
 	uint64_t drops = 0;
 
-	for (uint32_t i = 0; i < s->narenas; i++) {
-		const struct gpubpf_session_arena *a = &s->arenas[i];
+	for (uint32_t i = 0; i < gpubpf_arenas_count(s); i++) {
+		const struct gpubpf_session_arena *a = gpubpf_arena_at(s, i);
 		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.prints };
 
 		if (a->layout.print_ring)
@@ -40,21 +44,23 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
 {
 	uint64_t drops = 0;
 
-	for (uint32_t i = 0; i < s->narenas; i++)
-		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < gpubpf_arenas_count(s); i++)
+		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)gpubpf_arena_at(s, i)->base)->thread_drops,
+					 __ATOMIC_RELAXED);
 	return drops;
 }
 
 uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	uint64_t error = 0, one;
 	bool uses_clock = false;
 
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		uses_clock |= unit->progs[i].facts && unit->progs[i].facts->clock;
-	for (uint32_t i = 0; uses_clock && i < s->narenas; i++) {
-		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; uses_clock && i < gpubpf_arenas_count(s); i++) {
+		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)gpubpf_arena_at(s, i)->base)->clock_error_ns,
+				      __ATOMIC_RELAXED);
 		error = one > error ? one : error;
 	}
 	return error;
@@ -72,8 +78,8 @@ uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
 
 bool gpubpf_report_has_several_runtimes(const struct gpubpf_session *s)
 {
-	for (uint32_t i = 1; i < s->nstats; i++)
-		if (strcmp(s->stats[i].backend, s->stats[0].backend))
+	for (uint32_t i = 1; i < s->report->nstats; i++)
+		if (strcmp(s->report->stats[i].backend, s->report->stats[0].backend))
 			return true;
 	return false;
 }
@@ -95,9 +101,11 @@ const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats)
 
 static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s, const char *name)
 {
-	for (uint32_t i = 0; i < s->nverdicts; i++)
-		if (!strcmp(s->verdicts[i].name, name))
-			return &s->verdicts[i];
+	const struct gpubpf_verdict *verdict;
+
+	for (uint32_t i = 0; (verdict = gpubpf_verdict_at(s, i)); i++)
+		if (!strcmp(verdict->name, name))
+			return verdict;
 	return NULL;
 }
 
@@ -105,9 +113,12 @@ static const char *why_waiting(const struct gpubpf_session *s, const struct gpub
 {
 	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
 		return "";
-	return s->opts.no_wait ?
-		       "its twin was still being built when the session ended; let the program run longer, or omit --no-wait" :
-		       "its twin was still being built when the session ended; let the program run longer, or raise --wait";
+	if (s->attaches)
+		return "its twin (probed copy) was not ready when probing ended; probe for longer (--duration)";
+	return s->opts.no_wait ? "its twin (probed copy) was not ready when probing ended; probe for longer "
+				 "(--duration), or omit --no-wait" :
+				 "its twin (probed copy) was not ready when probing ended; probe for longer "
+				 "(--duration), or raise --wait";
 }
 
 const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
@@ -116,7 +127,7 @@ const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_k
 
 	if (s->opts.inspect && verdict && verdict->reason[0])
 		return verdict->reason;
-	/* no reason if the kernel could be probed, and only its twin was not ready in time */
+	/* If the kernel can be probed and only its twin was not ready in time, there is no reason to show. */
 	if (s->opts.inspect && stats->reason[0] && !(verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
 		return stats->reason;
 	if (s->opts.inspect)
@@ -157,22 +168,24 @@ const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, 
 
 static bool matched_function(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
+	const struct gpubpf_verdict *verdict;
 	char name[256];
 
-	for (uint32_t i = 0; i < s->nverdicts; i++)
-		for (const char *at = s->verdicts[i].functions; (at = gpubpf_calls_next(at, name, sizeof(name)));)
+	for (uint32_t i = 0; (verdict = gpubpf_verdict_at(s, i)); i++)
+		for (const char *at = verdict->functions; (at = gpubpf_calls_next(at, name, sizeof(name)));)
 			if (gpubpf_pattern_matches(prog->pattern, name))
 				return true;
 	return false;
 }
 
-/* Does any kernel have a place for the program? `named` is indexed by the program's index in the unit. */
+/* Returns true if any kernel has a place for the program. `named` is a bit mask by the program's index in the unit. */
 static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	uint32_t at = prog - s->loaded->unit.progs;
+	uint32_t at = prog - gpubpf_session_unit(s)->progs;
+	const struct gpubpf_verdict *verdict;
 
-	for (uint32_t i = 0; i < s->nverdicts; i++)
-		if (s->verdicts[i].named[at / 8] >> at % 8 & 1)
+	for (uint32_t i = 0; (verdict = gpubpf_verdict_at(s, i)); i++)
+		if (verdict->named[at / 8] >> at % 8 & 1)
 			return true;
 	return false;
 }
@@ -183,22 +196,23 @@ bool gpubpf_report_is_matched(const struct gpubpf_session *s, const struct gpubp
 		return matched_place(s, prog);
 	if (gpubpf_prog_is_for_functions(prog))
 		return matched_function(s, prog);
-	for (uint32_t i = 0; i < s->nstats; i++)
-		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))
+	for (uint32_t i = 0; i < s->report->nstats; i++)
+		if (gpubpf_pattern_matches(prog->pattern, s->report->stats[i].name))
 			return true;
 	return false;
 }
 
 bool gpubpf_report_has_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
+	const struct gpubpf_verdict *verdict;
 	bool known = false;
 
 	if (gpubpf_place_kind(prog->site)->where != GPUBPF_WHERE_INSN || matched_place(s, prog))
 		return true;
-	for (uint32_t i = 0; i < s->nverdicts; i++) {
-		if (!gpubpf_pattern_matches(prog->pattern, s->verdicts[i].name))
+	for (uint32_t i = 0; (verdict = gpubpf_verdict_at(s, i)); i++) {
+		if (!gpubpf_pattern_matches(prog->pattern, verdict->name))
 			continue;
-		if (s->verdicts[i].reason[0])
+		if (verdict->reason[0])
 			return true;
 		known = true;
 	}
@@ -246,7 +260,7 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
 		return gpubpf_element_report_no_map(s, all.map);
 	if (s->state != GPUBPF_SESSION_STOPPED)
-		gpubpf_linux_maps_pass(s);
+		gpubpf_support_synchronize(s, GPUBPF_SYNC_MAPS);
 	err = gpubpf_kernel_table_collect(s);
 	if (!err)
 		err = all.csv  ? gpubpf_report_csv(s, out, &all) :

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AMOUNTS_CELLS 6 /* columns for amounts: count, sum, mean, median, 99th percentile, share */
+#define AMOUNTS_CELLS 6 /* columns of a struct gpubpf_amounts: count, sum, mean, median, 99th percentile, share */
 
 /* -- columns from types -- */
 
@@ -57,8 +57,10 @@ static bool add_members(struct gpubpf_rows *rows, uint32_t type, uint32_t within
 	return btf_vlen(t) > 0;
 }
 
-/* The struct type without typedefs; 0: it is no struct, or its name starts with gpubpf_, since such structs have their
- * own format. */
+/*
+ * Returns the struct type behind typedefs. Returns 0 if the type is not a struct, or if its name starts with gpubpf_,
+ * because such structs have their own format.
+ */
 static uint32_t user_struct(const struct btf *btf, uint32_t type)
 {
 	uint32_t real = gpubpf_btf_strip(btf, type);
@@ -92,7 +94,10 @@ static bool add_value(struct gpubpf_rows *rows, const struct gpubpf_map *map)
 	       add_members(rows, type, map->value_size);
 }
 
-/* The index of the column to sort by: the first column of amounts, else the first number in the value; -1: none. */
+/*
+ * Returns the index of the column by which rows are sorted: the first column of amounts, else the first number in the
+ * value. -1: none.
+ */
 static int find_order(const struct gpubpf_rows *rows)
 {
 	bool is_signed;
@@ -109,7 +114,7 @@ static int find_order(const struct gpubpf_rows *rows)
 
 static uint32_t count_cells(const struct gpubpf_rows *rows)
 {
-	uint32_t n = 1; /* one for the column of the process and device */
+	uint32_t n = 1; /* the column of the process and device */
 
 	for (uint32_t i = 0; i < rows->ncolumns; i++)
 		n += rows->column[i].amounts ? AMOUNTS_CELLS : 1;
@@ -145,7 +150,7 @@ const uint8_t *gpubpf_row_data(const struct gpubpf_rows *rows, const struct gpub
 	return row->data + (of_value ? rows->key_size : 0) + column->offset;
 }
 
-/* The row's value in the column to sort by. */
+/* Returns the row's value in the column by which rows are sorted. */
 static uint64_t sort_value(const struct gpubpf_rows *rows, const struct gpubpf_row *row)
 {
 	const struct gpubpf_row_column *c = &rows->column[rows->order];

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAR_WIDTH 52                 /* columns of a histogram's bar, as in bpftrace */
+#define BAR_WIDTH 52                 /* width of a histogram's bar in characters, as in bpftrace */
 #define GAP_WIDTH 2                  /* blanks between columns */
 
-/* Grow a block to at least `needed` elements of `size` bytes; *room: the number of elements that fit. NULL: out of
- * memory, and the block is unchanged. */
+/*
+ * Grow a block to at least `needed` elements of `size` bytes, and set *room to the number of elements that fit. Returns
+ * NULL if memory is short; then the block is unchanged.
+ */
 static void *grow_block(void *block, size_t needed, size_t *room, size_t size)
 {
 	size_t more = *room ? *room : 64;
@@ -116,7 +118,7 @@ uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
 	return t->columns ? t->cells / t->columns - 1 : 0;
 }
 
-/* Is the text a number, possibly with a unit? */
+/* Returns true if the text is a number, possibly with a unit. */
 static bool is_number(const char *text)
 {
 	static const char *const units[] = { "", " ns", " us", " ms", " s", " %" };
@@ -179,7 +181,7 @@ void gpubpf_table_finish(struct gpubpf_table *t)
 	*t = (struct gpubpf_table){ 0 };
 }
 
-/* A power of two in bpftrace's format: 1K, 64M, 2G */
+/* Format a power of two as bpftrace does: 1K, 64M, 2G. */
 static void power(uint32_t shift, char *buf, size_t size)
 {
 	static const char suffix[] = "\0KMGTPE";
@@ -258,7 +260,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	}
 }
 
-/* Print a histogram with several slots per power of two, with all slots between two powers of two as one bar. */
+/* Print a histogram that has several slots per power of two. One bar shows all slots between two powers of two. */
 static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	static const struct gpubpf_hist_shape powers = { .n = 65, .width = 8, .zeros = true };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps as text: tables like bpftool's, histograms like bpftrace's. */
+/* Writes maps as text: tables in the style of bpftool, histograms in the style of bpftrace. */
 #include "text_maps.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include "core/session/stacks/stacks.h"
 #include "table.h"
 
-#define MAX_ROWS 100           /* maximum rows of a map at the end of a run; `map dump` and -j show all */
-#define MAX_COPIES 16          /* maximum copies shown of a value that is no integer; `map dump` shows all */
-#define KEY_SIZE 4608          /* a kernel's name may have 4,095 bytes */
+#define MAX_ROWS 100           /* maximum rows of a map in the report at the end; `map dump` and -j show all */
+#define MAX_COPIES 16          /* maximum values listed per key; integers are summed up instead; `map dump` lists all */
+#define KEY_SIZE 4608          /* enough for a kernel's name, which can have 4,095 bytes */
 #define VALUE_SIZE 16384
 
-static _Thread_local char value_text[VALUE_SIZE]; /* buffer for one value at a time; not on the stack, which may be
-						   * small (ulimit -s) */
+/* buffer for one value; not on the stack, which may be small (ulimit -s) */
+static _Thread_local char value_text[VALUE_SIZE];
 
 struct shown {
 	struct gpubpf_session *s;
@@ -27,18 +27,18 @@ struct shown {
 	struct gpubpf_table table;
 	uint64_t limit, entries, drawn, omitted;
 	bool tagged, skip_zeros;
-	bool is_int, is_signed, is_ns; /* the value is an integer, signed, in nanoseconds */
+	bool is_int, is_signed, is_ns; /* the values are integers, signed integers, nanoseconds */
 	bool is_rows;
 	struct gpubpf_rows rows;
 	bool is_hist; /* the map's entries are slots of one histogram */
 	struct gpubpf_hist_shape shape;
-	struct gpubpf_hists hists; /* the histograms in a value */
+	struct gpubpf_hists hists; /* the histograms in each value */
 	uint64_t *slot;            /* [GPUBPF_HIST_SLOTS] */
 };
 
 static const struct gpubpf_map *map_of(const struct shown *sh)
 {
-	return &sh->s->loaded->unit.maps[sh->map];
+	return &gpubpf_session_unit(sh->s)->maps[sh->map];
 }
 
 static void format_value(const struct shown *sh, uint32_t type, const void *data, size_t size, char *buf, size_t room)
@@ -56,8 +56,10 @@ const char *gpubpf_text_value(const struct btf *btf, const struct gpubpf_typed_n
 	return value_text;
 }
 
-/* Print the process and device of a row. Each runtime numbers its own devices, so the cell has the runtime's name if
- * kernels ran on several. */
+/*
+ * Add the cell of a row's process and device. Each runtime numbers its own devices. So the cell also names the runtime
+ * if kernels ran on several runtimes.
+ */
 static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 {
 	if (gpubpf_report_has_several_runtimes(sh->s) && a->backend[0])
@@ -87,7 +89,7 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 	if (map_of(sh)->key_size)
 		gpubpf_table_text(&sh->table, text);
 	if (sh->tagged)
-		put_owner(sh, &sh->s->arenas[entry->arena < 0 ? 0 : entry->arena]);
+		put_owner(sh, gpubpf_arena_at(sh->s, entry->arena < 0 ? 0 : entry->arena));
 }
 
 static void put_int(struct shown *sh, uint64_t v)
@@ -108,7 +110,7 @@ static void put_mean(struct shown *sh, double v)
 		gpubpf_table_cell(&sh->table, "%.1f", v);
 }
 
-/* -- maps with single values -- */
+/* -- maps with one value per key -- */
 
 static int show_entry(void *arg, const struct gpubpf_entry *entry)
 {
@@ -137,7 +139,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 struct summary {
 	uint64_t sum, min, max;
 	uint32_t nonzero;
-	uint64_t slot[64]; /* histogram: number of values by log2 */
+	uint64_t slot[64]; /* histogram: number of values per power of two */
 };
 
 static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, struct summary *sum)
@@ -214,7 +216,7 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* -- values that are rows of a table -- */
+/* -- maps whose keys and values are rows of a table -- */
 
 static int add_row(void *arg, const struct gpubpf_entry *entry)
 {
@@ -223,7 +225,7 @@ static int add_row(void *arg, const struct gpubpf_entry *entry)
 	return gpubpf_entry_is_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
 }
 
-/* Print the cell of a row for a column, or the cells if it is a column of amounts. */
+/* Add the cell of a row for a column. A column of amounts has several cells. */
 static void put_cells(struct shown *sh, const struct gpubpf_row *row, const struct gpubpf_row_column *column)
 {
 	const uint8_t *data = gpubpf_row_data(&sh->rows, row, column);
@@ -245,7 +247,7 @@ static void put_rows(struct shown *sh)
 	for (uint32_t i = 0; i < rows->n && i < sh->limit; i++) {
 		for (uint32_t c = 0; c < rows->ncolumns; c++) {
 			if (c == rows->nkeys && sh->tagged)
-				put_owner(sh, &sh->s->arenas[rows->row[i].arena < 0 ? 0 : rows->row[i].arena]);
+				put_owner(sh, gpubpf_arena_at(sh->s, rows->row[i].arena < 0 ? 0 : rows->row[i].arena));
 			put_cells(sh, &rows->row[i], &rows->column[c]);
 		}
 	}
@@ -272,7 +274,7 @@ static void draw_hist(struct shown *sh, const char *title, const char *path, con
 	gpubpf_hist_print(shape, sh->slot, sh->out);
 }
 
-/* Draw the histograms of a value, below the table with its other members. */
+/* Draw the histograms of a value, below the table that has the value's other members. */
 static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
@@ -360,7 +362,7 @@ static bool has_variables(const struct shown *sh)
 	return map_of(sh)->global_data && sh->btf && map_of(sh)->btf_value;
 }
 
-/* The function that adds an entry to the table or to a histogram; NULL: none. */
+/* Returns the function that adds an entry to the table or to a histogram; NULL: entries of this map are not shown. */
 static gpubpf_entry_fn select_entry_fn(const struct shown *sh)
 {
 	if (has_variables(sh))
@@ -381,7 +383,7 @@ static void show_title(const struct shown *sh)
 
 	fprintf(sh->out, "%s (%s", map->name, map->type->name);
 	if (map->type->flags & GPUBPF_MAP_RING)
-		fprintf(sh->out, ", %llu records", (unsigned long long)sh->s->map_records[sh->map]);
+		fprintf(sh->out, ", %llu records", (unsigned long long)gpubpf_map_records(sh->s, sh->map));
 	else if (!map->global_data)
 		fprintf(sh->out, ", room for %u", map->max_entries);
 	if (drops)
@@ -401,7 +403,26 @@ static const char *format_size(uint64_t bytes, char buf[32])
 	return buf;
 }
 
-/* Show, for each device, the kind of memory in which the map is, and the map's bytes in it. */
+/* Show the sizes of keys and values, and how many entries of the map are used. */
+static void show_sizes(const struct shown *sh)
+{
+	const struct gpubpf_map *map = map_of(sh);
+	int64_t used = gpubpf_entries_count(sh->s, sh->map);
+
+	if (map->key_size)
+		fprintf(sh->out, "  key %u bytes, ", map->key_size);
+	else
+		fprintf(sh->out, "  no key, ");
+	if (map->type->flags & GPUBPF_MAP_RING)
+		fprintf(sh->out, "room for %u bytes of records\n", map->max_entries);
+	else if (used < 0)
+		fprintf(sh->out, "value %u bytes, at most %u entries\n", map->value_size, map->max_entries);
+	else
+		fprintf(sh->out, "value %u bytes, %lld of %u entries %s\n", map->value_size, (long long)used,
+			map->max_entries, gpubpf_map_omits_zeros(map) ? "not zero" : "used");
+}
+
+/* Show, for each device, the kind of memory that the map is in, and the number of its bytes there. */
 static void show_places(const struct shown *sh)
 {
 	struct gpubpf_map_memory p;
@@ -412,7 +433,7 @@ static void show_places(const struct shown *sh)
 			gpubpf_placement_name(p.where), p.device, p.live ? ", seen by host and kernels at once" : "");
 }
 
-/* Show the memory of all maps together, for each device. */
+/* Show the memory of all maps, for each device. */
 static void show_memory(struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_memory_used used;
@@ -432,12 +453,12 @@ static uint32_t used_mirrors(const struct gpubpf_session *s)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->narenas; i++)
-		n += s->arenas[i].used;
+	for (uint32_t i = 0; i < gpubpf_arenas_count(s); i++)
+		n += gpubpf_arena_at(s, i)->used;
 	return n;
 }
 
-/* Show the bar charts below the table. */
+/* Show the bar charts of the map below its table. */
 static int show_bars(struct shown *sh)
 {
 	static const struct gpubpf_hist_shape threads = { .n = 64, .width = 8 };
@@ -454,7 +475,7 @@ static int show_bars(struct shown *sh)
 	return sh->hists.n ? gpubpf_entries_walk(sh->s, sh->map, draw_hists, sh) : 0;
 }
 
-/* Show a stack with one frame per line, the innermost first. */
+/* Show a stack with one frame per line, the innermost frame first. */
 static int show_stack(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
@@ -474,6 +495,21 @@ static int show_stack(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
+/* Probes make launches longer. Print by which factor, or that no unprobed launch was measured. */
+static void print_factor(struct shown *sh)
+{
+	uint64_t unprobed;
+	double factor = gpubpf_kernel_table_factor(sh->s, &unprobed);
+
+	if (factor > 0)
+		fprintf(sh->out, "  probed launches take %.2f times as long as unprobed ones (%llu measured)\n", factor,
+			(unsigned long long)unprobed);
+	else
+		fprintf(sh->out,
+			"  times of probed launches; the factor against unprobed launches is not known, because none "
+			"was measured (use --sample N)\n");
+}
+
 static int show_entries(struct shown *sh)
 {
 	gpubpf_entry_fn rows = map_of(sh)->type->flags & GPUBPF_MAP_STACKS ? show_stack : select_entry_fn(sh);
@@ -484,20 +520,22 @@ static int show_entries(struct shown *sh)
 	if (gpubpf_table_rows(&sh->table))
 		gpubpf_table_print(&sh->table, sh->out);
 	if (sh->is_rows && sh->entries && gpubpf_rows_has_times(&sh->rows))
-		fprintf(sh->out, "  times of probed launches; the factor against unprobed launches is not known\n");
+		print_factor(sh);
 	if (!err)
 		err = show_bars(sh);
 	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_map_is_not_iterable(map_of(sh)))
 		fprintf(sh->out, "  (empty)\n");
 	if (sh->omitted)
-		fprintf(sh->out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
+		fprintf(sh->out,
+			"  ... and %llu more (to see all, use gpubpf run -j, or gpubpf map dump while the "
+			"application runs)\n",
 			(unsigned long long)sh->omitted);
 	return err;
 }
 
 static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	const struct gpubpf_map *map = &gpubpf_session_unit(s)->maps[index];
 	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
 	struct shown sh = {
 		.s = s,
@@ -523,10 +561,12 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	gpubpf_map_hists(s, index, &sh.hists);
 	show_title(&sh);
 	add_headings(&sh);
-	if (opts->no_entries)
+	if (opts->no_entries) {
+		show_sizes(&sh);
 		show_places(&sh);
-	else
+	} else {
 		err = show_entries(&sh);
+	}
 	gpubpf_table_finish(&sh.table);
 	gpubpf_rows_finish(&sh.rows);
 	free(sh.slot);
@@ -535,16 +575,14 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 
 int gpubpf_text_maps(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_unit *unit = &s->loaded->unit;
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 	int err = 0;
 
 	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
 		const struct gpubpf_map *map = &unit->maps[i];
-		bool aside = map->rdonly || (map->scratch && !gpubpf_map__drops(map));
 
-		if (!gpubpf_report_includes_map(opts, map) || (aside && !opts->maps_only))
-			continue;
-		err = show_map(s, i, out, opts);
+		if (gpubpf_report_includes_map(opts, map) && (!map->rdonly || opts->maps_only))
+			err = show_map(s, i, out, opts);
 	}
 	if (!err && opts->no_entries)
 		show_memory(s, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles messages of peers and answers them. All content of messages is untrusted. */
-#include "core/session/session.h"
+/* Handles the messages of peers and answers them. No content of a message is trusted. */
+#include "private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,16 +8,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/session/loaders/loaders.h"
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
-#include "core/session/kernel_bpf/kernel_maps.h"
 #include "core/session/twins/build_pool.h"
 #include "core/session/stacks/stacks.h"
+
+static int on_detached(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	uint32_t left = gpubpf_get_u32(r);
+
+	if (r->failed || !peer->attached)
+		return -EPROTO;
+	if (left)
+		gpubpf_session_note(s,
+				    "%s (pid %u): %u hooks stay, because another library replaced them; they only call the "
+				    "runtime",
+				    peer->exe, peer->pid, left);
+	return 0;
+}
 
 static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
 	struct gpubpf_writer w = { 0 };
+	int table = gpubpf_kernel_table_fd(s);
 	char version[32];
 
 	if (peer->kind != GPUBPF_PEER_NEW)
@@ -30,13 +43,14 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	if (r->failed)
 		return -EPROTO;
 	peer->kind = GPUBPF_PEER_AGENT;
-	peer->process = s->nprocesses++;
+	gpubpf_peers_add_process(s, peer);
 	gpubpf_put_u32(&w, peer->process);
 	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
 	gpubpf_put_u64(&w, s->opts.sample);
 	gpubpf_put_u64(&w, s->opts.first);
-	gpubpf_put_u32(&w, GPUBPF_WELCOME_READS | (s->allocations ? GPUBPF_WELCOME_ALLOCATION_STACKS : 0));
-	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
+	gpubpf_put_u32(&w, GPUBPF_WELCOME_READS |
+				   (gpubpf_session_has_allocations(s) ? GPUBPF_WELCOME_ALLOCATION_STACKS : 0));
+	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &table, 1);
 }
 
 static struct gpubpf_session_device *find_device(struct gpubpf_peer *peer, uint32_t number)
@@ -62,38 +76,10 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 	return grown;
 }
 
-/* Store the runtime of the devices on host memory, which share an arena, for its records; "" if they have several
- * runtimes. */
-static void note_shared(struct gpubpf_session *s, const struct gpubpf_device_caps *caps)
-{
-	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA) || s->shared_mixed)
-		return;
-	s->shared_mixed = s->shared_backend[0] && strcmp(s->shared_backend, caps->backend);
-	snprintf(s->shared_backend, sizeof(s->shared_backend), "%s", s->shared_mixed ? "" : caps->backend);
-}
-
-/* Lists the device for the report. Devices beyond GPUBPF_MAX_LISTED are only counted. */
-static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer, const struct gpubpf_device_caps *caps)
-{
-	struct gpubpf_listed_device *d, *grown;
-
-	for (d = s->listed; d < s->listed + s->nlisted; d++)
-		if (d->process == peer->process && d->ordinal == caps->ordinal && !strcmp(d->backend, caps->backend))
-			return;
-	if (s->nlisted == GPUBPF_MAX_LISTED)
-		return;
-	grown = realloc(s->listed, (s->nlisted + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	s->listed = grown;
-	d = &grown[s->nlisted++];
-	*d = (struct gpubpf_listed_device){ .process = peer->process, .ordinal = caps->ordinal };
-	memcpy(d->backend, caps->backend, sizeof(d->backend));
-	memcpy(d->name, caps->name, sizeof(d->name));
-}
-
-/* Writes the diagnostic and, if requested, the remedy. If both do not fit, the diagnostic is cut, so that the remedy is
- * whole up to half of the buffer. */
+/*
+ * Write the diagnostic and, if requested, its remedy. The remedy gets at most half of the buffer. The diagnostic gets
+ * the rest, and is truncated if it is longer.
+ */
 static void format_refusal(const struct gpubpf_diag *diag, bool with_remedy, char why[GPUBPF_REASON_MAX + 1])
 {
 	int remedy = with_remedy ? strnlen(diag->remedy, GPUBPF_REASON_MAX / 2) : 0;
@@ -120,23 +106,21 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 		return -EPROTO;
 	dev->caps = caps;
 	gpubpf_diag_init(&diag);
-	note_shared(s, &caps);
 	arena = gpubpf_arena_assign(s, peer, dev, &diag);
 	limit = diag.code == GPUBPF_E_FILE_SIZE || diag.code == GPUBPF_E_OPEN_FILES;
 	dev->arena = arena;
-	s->ndevices++;
-	list_device(s, peer, &dev->caps);
+	gpubpf_peers_list_device(s, peer, &dev->caps);
 	if (arena == 0 && gpubpf_linux_share(s, peer, 0) < 0)
 		return -EPROTO;
 	gpubpf_put_u32(&w, number);
-	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
-	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
+	gpubpf_put_u64(&w, arena < 0 ? 0 : gpubpf_arena_at(s, arena)->layout.size);
+	gpubpf_put_u64(&w, arena < 0 ? 0 : gpubpf_arena_at(s, arena)->layout.hash);
 	if (arena < 0)
 		format_refusal(&diag, limit, why);
 	gpubpf_put_str(&w, why);
 	if (arena < 0)
 		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, why);
-	fd = arena < 0 ? -1 : s->arenas[arena].fd;
+	fd = arena < 0 ? -1 : gpubpf_arena_at(s, arena)->fd;
 	return gpubpf_peer_send(peer, GPUBPF_MSG_ARENA, seq, &w, &fd, arena >= 0);
 }
 
@@ -170,7 +154,7 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }
 
-/* Read the links whose programs the agent wants in the twin; other links may be attached by now. */
+/* Read the links whose programs the agent requests for the twin. Other links may have been attached in the meantime. */
 static int get_links(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 {
 	req->nlinks = gpubpf_get_count(r, 4);
@@ -223,7 +207,7 @@ static void recall_image(const struct gpubpf_peer *peer, struct gpubpf_twin_req 
 void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->nknown; i++) {
-		s->retained_bytes -= peer->known[i].copy ? peer->known[i].copy->image.size : 0;
+		s->server->retained_bytes -= peer->known[i].copy ? peer->known[i].copy->image.size : 0;
 		gpubpf_image_copy_put(peer->known[i].copy);
 	}
 	free(peer->known);
@@ -244,8 +228,12 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->peer = peer->id;
 	req->seq = msg->seq;
 	req->caps = dev->caps;
-	req->caps.memory = req->caps.max_alloc = 0; /* no code depends on them, and they change in virtual machines */
-	req->layout = s->arenas[dev->arena].layout;
+	/*
+	 * The twin's code does not depend on these, and they vary in virtual machines. So the cache key must not
+	 * include them.
+	 */
+	req->caps.memory = req->caps.max_alloc = 0;
+	req->layout = gpubpf_arena_at(s, dev->arena)->layout;
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {
 		gpubpf_twin_req_free(req);
@@ -255,8 +243,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->headers_fd = gpubpf_msg_take_fd(msg, 1);
 	recall_image(peer, req);
 	peer->nrequests++;
-	s->pending++;
-	gpubpf_builders_submit(s->builders, req);
+	gpubpf_twins_submit(s, req);
 	return 0;
 }
 
@@ -276,7 +263,7 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(&msg->payload));
 	uint32_t what = gpubpf_get_u32(&msg->payload);
 
-	if (!dev || dev->arena < 0 || s->arenas[dev->arena].shared || msg->payload.failed)
+	if (!dev || dev->arena < 0 || gpubpf_arena_at(s, dev->arena)->shared || msg->payload.failed)
 		return -EPROTO;
 	if (what == GPUBPF_KEEP_BROKEN) {
 		gpubpf_rescue(s, dev);
@@ -294,8 +281,7 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(r));
-	bool has_number = !gpubpf_reader_done(r); /* agents of minor version 2 do not send the number of the PULL that
-						   * they answer */
+	bool has_number = !gpubpf_reader_done(r); /* agents of minor version 2 do not send the number of the PULL */
 	uint32_t number = has_number ? gpubpf_get_u32(r) : 0;
 
 	if (!dev || r->failed)
@@ -322,10 +308,10 @@ void gpubpf_peer_note_lost_counts(struct gpubpf_session *s, const struct gpubpf_
 		const struct gpubpf_session_device *dev = &peer->devices[i];
 		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.backend, dev->caps.ordinal);
 
-		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->had_memory_fd)
+		if (n && dev->arena >= 0 && !gpubpf_arena_at(s, dev->arena)->shared && !dev->had_memory_fd)
 			gpubpf_session_note(s,
-					    "%s: the program ended before its maps were copied back: the counts of "
-					    "its last probed launches, up to %llu, are lost",
+					    "%s: the application ended before its maps were copied back; the counts "
+					    "of its last probed launches, up to %llu, are lost",
 					    dev->caps.name, (unsigned long long)n);
 	}
 }
@@ -334,8 +320,26 @@ static int on_read(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 {
 	struct gpubpf_writer w = { 0 };
 
-	gpubpf_linux_rings_flush(s);
+	gpubpf_support_synchronize(s, GPUBPF_SYNC_RECORDS);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_READ_DONE, seq, &w, NULL, 0);
+}
+
+static int on_patch(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+{
+	char why[GPUBPF_REASON_MAX + 1] = "this tool cannot patch functions";
+	uint32_t patch = gpubpf_get_u32(r);
+	struct gpubpf_writer w = { 0 };
+	int err = -EOPNOTSUPP;
+
+	if (r->failed || !peer->attached)
+		return -EPROTO;
+	if (s->server->patch)
+		err = s->server->patch(peer->pid, patch, why, sizeof(why));
+	gpubpf_put_u32(&w, err);
+	gpubpf_put_str(&w, err < 0 ? why : "");
+	err = gpubpf_peer_send(peer, GPUBPF_MSG_PATCHED, seq, &w, NULL, 0);
+	gpubpf_writer_finish(&w);
+	return err;
 }
 
 static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
@@ -357,6 +361,10 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 		return gpubpf_stacks_answer(s, peer, msg->seq, &msg->payload);
 	case GPUBPF_MSG_READ:
 		return on_read(s, peer, msg->seq);
+	case GPUBPF_MSG_DETACHED:
+		return on_detached(s, peer, &msg->payload);
+	case GPUBPF_MSG_PATCH:
+		return on_patch(s, peer, msg->seq, &msg->payload);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:
@@ -370,9 +378,10 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_BPF_DONE:
 	case GPUBPF_MSG_STACK_DONE:
 	case GPUBPF_MSG_READ_DONE:
+	case GPUBPF_MSG_PATCHED:
 		return -EPROTO;
 	default:
-		return 0; /* ignore messages of newer minor versions */
+		return 0; /* ignore message types of newer minor versions */
 	}
 }
 
@@ -380,15 +389,17 @@ int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, stru
 {
 	if (peer->kind == GPUBPF_PEER_AGENT)
 		return on_agent(s, peer, msg);
+	if (peer->is_foreign && msg->type != GPUBPF_MSG_QUERY)
+		return gpubpf_server_reject_user(s, 0);
 	if (msg->type == GPUBPF_MSG_HELLO)
 		return on_hello(s, peer, msg->seq, &msg->payload);
 	if (msg->type == GPUBPF_MSG_QUERY) {
 		peer->kind = GPUBPF_PEER_TOOL;
-		return gpubpf_query_start(s, peer, msg->seq, &msg->payload);
+		return gpubpf_query_start(s, peer, msg);
 	}
 	if (msg->type == GPUBPF_MSG_BPF && (peer->kind == GPUBPF_PEER_NEW || peer->kind == GPUBPF_PEER_LOADER)) {
 		peer->kind = GPUBPF_PEER_LOADER;
-		return gpubpf_bpf_message(s, peer, msg);
+		return gpubpf_support_answer(s, peer, msg);
 	}
 	return -EPROTO;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rescues the maps of a process that was killed, or whose device failed. The session has a descriptor of the device's
- * memory. A helper process opens the device, and copies that memory into the mirror, because the tool itself has no GPU
+ * memory. A helper process opens the device, and copies that memory into the mirror, because the tool has no GPU
  * context.
  */
-#include "core/session/session.h"
+#include "private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +26,18 @@ extern char **environ;
 
 struct gpubpf_rescue {
 	struct gpubpf_rescue *next;
-	int memory, arena; /* memory: descriptor of the device's memory; arena: index of the arena whose
-					* mirror receives the copy */
+	/* descriptor of the device's memory, and index of the arena whose mirror receives the data */
+	int memory, arena;
 	char name[sizeof(((struct gpubpf_device_caps *)0)->name)];
 	char backend[sizeof(((struct gpubpf_device_caps *)0)->backend)];
-	pid_t pid; /* of the helper; 0: not started yet */
+	pid_t pid; /* process id of the helper; 0: not started yet */
 	int pidfd;
 };
 
-/* Start the helper. Both descriptors are first duplicated to numbers of 16 or more, so that dup2() to the helper's
- * numbers overwrites neither. */
+/*
+ * Start the helper, which gets the two descriptors under fixed numbers. Both are first duplicated to numbers of 16 or
+ * more, so that neither dup2() overwrites a descriptor that is still needed.
+ */
 static int spawn_helper(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
 {
 	char *argv[] = { (char *)path, (char *)backend, NULL }, **env = gpubpf_worker_environ();
@@ -64,12 +66,12 @@ static int start_rescue(struct gpubpf_session *s, struct gpubpf_rescue *r)
 	char path[512] = "";
 	int err;
 
-	gpubpf_reader_run(s, false); /* make room for records in the device's rings */
+	gpubpf_reader_run(s, false); /* read records first, so that the device's rings have space */
 	if (s->opts.worker_dir)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else
 		gpubpf_worker_find("gpubpf-rescue", path, sizeof(path));
-	err = spawn_helper(path, r->backend, r->memory, s->arenas[r->arena].fd, &r->pid);
+	err = spawn_helper(path, r->backend, r->memory, gpubpf_arena_at(s, r->arena)->fd, &r->pid);
 	if (err < 0)
 		return err;
 	r->pidfd = syscall(SYS_pidfd_open, r->pid, 0);
@@ -79,10 +81,10 @@ static int start_rescue(struct gpubpf_session *s, struct gpubpf_rescue *r)
 	return err;
 }
 
-/* Remove the first rescue from the queue, and note its result. */
+/* Remove the first rescue from the queue, and report its result as a note. */
 static void end_rescue(struct gpubpf_session *s, int err)
 {
-	struct gpubpf_rescue *r = s->rescues;
+	struct gpubpf_rescue *r = s->server->rescues;
 	int status = 0;
 
 	while (r->pid && waitpid(r->pid, &status, 0) < 0)
@@ -92,33 +94,33 @@ static void end_rescue(struct gpubpf_session *s, int err)
 		err = -EIO;
 	if (err < 0)
 		gpubpf_session_note(s,
-				    "%s: its program ended before its maps were copied back, and they could not be "
-				    "read afterwards (%s)",
+				    "%s: the application ended before its maps were copied back, and they could not "
+				    "be read from the device's memory (%s)",
 				    r->name, strerror(-err));
 	else
 		gpubpf_session_note(s,
-				    "%s: its program could not copy its maps back; they were read from the device's "
-				    "memory",
+				    "%s: the application could not copy its maps back; they were read from the "
+				    "device's memory",
 				    r->name);
-	s->rescues = r->next;
+	s->server->rescues = r->next;
 	if (r->pidfd >= 0)
 		close(r->pidfd);
 	close(r->memory);
 	free(r);
 }
 
-/* Start the first rescue of the queue: one at a time, because each opens a GPU. */
+/* Start the first rescue of the queue. Only one runs at a time, because each opens a GPU. */
 static void start_first(struct gpubpf_session *s)
 {
 	int err;
 
-	while (s->rescues && (err = start_rescue(s, s->rescues)) < 0)
+	while (s->server->rescues && (err = start_rescue(s, s->server->rescues)) < 0)
 		end_rescue(s, err);
 }
 
 void gpubpf_rescue_ended(struct gpubpf_session *s)
 {
-	if (!s->rescues)
+	if (!s->server->rescues)
 		return;
 	end_rescue(s, 0);
 	start_first(s);
@@ -128,22 +130,22 @@ void gpubpf_rescues_finish(struct gpubpf_session *s)
 {
 	uint64_t until = gpubpf_now_ns() + GPUBPF_RESCUE_S * 1000000000ull;
 
-	while (s->rescues) {
-		struct pollfd p = { s->rescues->pidfd, POLLIN, 0 };
+	while (s->server->rescues) {
+		struct pollfd p = { s->server->rescues->pidfd, POLLIN, 0 };
 		uint64_t now = gpubpf_now_ns();
 		int n = poll(&p, 1, now < until ? (until - now) / 1000000 + 1 : 0);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			kill(s->rescues->pid, SIGKILL);
+			kill(s->server->rescues->pid, SIGKILL);
 		gpubpf_rescue_ended(s);
 	}
 }
 
 void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
 {
-	struct gpubpf_rescue *r, **at = &s->rescues;
+	struct gpubpf_rescue *r, **at = &s->server->rescues;
 
 	if (dev->memory_fd < 0 || dev->arena < 0)
 		return;
@@ -163,6 +165,6 @@ void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
 	while (*at)
 		at = &(*at)->next;
 	*at = r;
-	if (s->rescues == r)
+	if (s->server->rescues == r)
 		start_first(s);
 }

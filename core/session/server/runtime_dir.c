@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder for the sockets of sessions, which only this user can use. */
-#include "core/session/session.h"
+/* Creates and checks the folder for the sockets of sessions. Only this user can use the folder. */
+#include "private.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/session/loaders/loaders.h"
+#include "core/wire/loader.h"
 
 static void default_dir(char *buf, size_t size)
 {
@@ -26,7 +27,10 @@ static void default_dir(char *buf, size_t size)
 		snprintf(buf, size, "/tmp/gpubpf-%u", geteuid());
 }
 
-/* Is it a folder of this user that is closed to others? Another user may have created the name in /tmp. */
+/*
+ * Check that dir is a folder of this user to which others have no access. Another user may have created this name in
+ * /tmp.
+ */
 static int check_dir(const char *dir)
 {
 	struct stat st;
@@ -40,8 +44,11 @@ static int check_dir(const char *dir)
 
 #define OVERFLOW_UID 65534
 
-/* In a user namespace, owners without a mapping, such as root of the host, show as 65534 (user_namespaces(7)). Returns
- * false if 65534 is mapped, so that a file with that owner belongs to a real user. */
+/*
+ * In a user namespace, owners without a mapping, such as root of the host, show as 65534 (user_namespaces(7)). Returns
+ * true if 65534 is such an owner. Returns false if the namespace maps 65534, so that a file with that owner belongs to
+ * a user.
+ */
 static bool is_overflow_unmapped(void)
 {
 	unsigned long long inside, outside, count;
@@ -55,8 +62,10 @@ static bool is_overflow_unmapped(void)
 	return !known;
 }
 
-/* A user who can write to a parent folder can replace the folder in it. So each parent must belong to this user or to
- * root, and others must not be able to write to it unless it is sticky, like /tmp. */
+/*
+ * A user who can write to a parent folder can replace the folder in it. So each parent must belong to this user or to
+ * root. Others must not be able to write to it, unless it is sticky, as /tmp is.
+ */
 static int check_parents(const char *dir)
 {
 	char path[PATH_MAX], *slash;
@@ -78,48 +87,64 @@ static int check_parents(const char *dir)
 	return 0;
 }
 
+#define PINS_DEPTH 16 /* maximum open descriptors of nftw(3) */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path) < 0 && errno != ENOENT;
+}
+
+/* Remove the pin folder of the session with that socket. */
+void gpubpf_pins_remove(const char *session)
+{
+	char dir[GPUBPF_BPF_PINS_SIZE];
+
+	gpubpf_bpf_pins(session, dir);
+	nftw(dir, remove_one, PINS_DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 int gpubpf_session_dir(struct gpubpf_session *s)
 {
 	static unsigned int count;
 	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path);
-	char newest[512];
 	int err;
 
 	if (s->opts.runtime_dir)
-		snprintf(s->dir, sizeof(s->dir), "%s", s->opts.runtime_dir);
+		snprintf(s->server->dir, sizeof(s->server->dir), "%s", s->opts.runtime_dir);
 	else
-		default_dir(s->dir, sizeof(s->dir));
-	if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+		default_dir(s->server->dir, sizeof(s->server->dir));
+	if (mkdir(s->server->dir, 0700) < 0 && errno != EEXIST)
 		return gpubpf_session_fail(s, -errno,
-					   "%s: cannot make the folder for the session: %s; "
-					   "set XDG_RUNTIME_DIR to a folder of yours",
-					   s->dir, strerror(errno));
-	err = check_dir(s->dir);
+					   "%s: cannot make the folder for the session's socket: %s; set "
+					   "XDG_RUNTIME_DIR to a folder of your own",
+					   s->server->dir, strerror(errno));
+	err = check_dir(s->server->dir);
+	if (err < 0)
+		return gpubpf_session_fail(
+			s, err, "%s: must be a folder of your own with mode 0700: %s; remove it or set XDG_RUNTIME_DIR",
+			s->server->dir, strerror(-err));
+	err = check_parents(s->server->dir);
 	if (err < 0)
 		return gpubpf_session_fail(s, err,
-					   "%s: must be a folder of your own with mode 0700: %s; "
-					   "remove it or set XDG_RUNTIME_DIR",
-					   s->dir, strerror(-err));
-	err = check_parents(s->dir);
-	if (err < 0)
-		return gpubpf_session_fail(s, err,
-					   "%s: other users may write to a folder above it, and could "
-					   "replace it: %s; close that folder (chmod go-w) or set "
-					   "XDG_RUNTIME_DIR",
-					   s->dir, strerror(-err));
-	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* this call also removes the sockets of killed tools */
-	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
+					   "%s: other users can write to a parent folder, and could replace it: %s; "
+					   "use chmod go-w on the parent, or set XDG_RUNTIME_DIR",
+					   s->server->dir, strerror(-err));
+	gpubpf_sessions_find(s->server->dir, NULL, NULL, NULL); /* removes the sockets of killed tools */
+	if ((size_t)snprintf(s->server->path, sizeof(s->server->path), "%s/%d-%u.sock", s->server->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
-		s->path[0] = 0;
+		s->server->path[0] = 0;
 		return gpubpf_session_fail(s, -ENAMETOOLONG,
-					   "%s: too long for a socket's path (%zu bytes); "
-					   "set XDG_RUNTIME_DIR to a shorter one",
-					   s->dir, room - 1);
+					   "%s: the path is too long for a socket (%zu bytes); set XDG_RUNTIME_DIR "
+					   "to a shorter one",
+					   s->server->dir, room - 1);
 	}
 	return 0;
 }
 
-/* Does no process listen at the socket? Its tool was killed, or does not listen yet. */
+/* Returns true if no process listens at the socket: its tool was killed, or is about to listen. */
 static bool is_dead_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -136,11 +161,6 @@ static bool is_dead_socket(const char *path)
 	return dead;
 }
 
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
-}
-
 static bool is_socket_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -148,9 +168,18 @@ static bool is_socket_name(const char *name)
 	return n > 5 && !strcmp(name + n - 5, ".sock");
 }
 
-int gpubpf_newest_session(const char *dir, char *buf, size_t size)
+/* Remove the socket and the pin folder of a dead session, unless its process is about to listen. */
+static bool remove_dead(const char *path, pid_t pid)
 {
-	struct timespec newest = { 0 };
+	if (kill(pid, 0) == 0 || errno != ESRCH)
+		return false;
+	unlink(path);
+	gpubpf_pins_remove(path);
+	return true;
+}
+
+int gpubpf_sessions_find(const char *dir, gpubpf_session_path_fn found, gpubpf_session_path_fn removed, void *arg)
+{
 	char chosen[256], path[520];
 	struct dirent *entry;
 	int n = 0;
@@ -161,7 +190,7 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 	else
 		default_dir(chosen, sizeof(chosen));
 	if (check_dir(chosen) < 0 || !(d = opendir(chosen)))
-		return -ENOENT;
+		return 0;
 	while ((entry = readdir(d))) {
 		struct stat st;
 
@@ -169,20 +198,14 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 		if (!is_socket_name(entry->d_name) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
 		if (is_dead_socket(path)) {
-			if (kill(atoi(entry->d_name), 0) < 0 && errno == ESRCH) {
-				unlink(path);
-				gpubpf_pins_remove(path);
-			}
+			if (remove_dead(path, atoi(entry->d_name)) && removed)
+				removed(path, arg);
 			continue;
 		}
-		if (strlen(path) >= size)
-			continue;
 		n++;
-		if (!is_newer(&st.st_mtim, &newest))
-			continue;
-		newest = st.st_mtim;
-		strcpy(buf, path);
+		if (found)
+			found(path, arg);
 	}
 	closedir(d);
-	return n ? n : -ENOENT;
+	return n;
 }

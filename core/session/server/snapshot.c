@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots: the maps of all devices at one moment. Every agent holds the launches of its twins, waits for running
- * twins, updates the mirrors, and answers HELD. The mirrors are a snapshot if launches were held until the read was
- * done. An agent holds launches for HOLD_MS from when it receives the request. The session counts from when it sends
- * the request, which is earlier, so its limit is safe.
+ * Takes snapshots, which show the maps of all devices at one moment. Every agent holds the launches of its twins, waits
+ * for running twins, updates its mirrors, and answers HELD. The mirrors are a snapshot if launches were held until all
+ * maps were read.
+ *
+ * An agent holds launches for HOLD_MS after it has received the request. The session counts from the time when it sent
+ * the request. This is earlier, so launches are still held when the session's time ends.
  */
-#include "core/session/session.h"
+#include "private.h"
 
 #include <errno.h>
 
 #define HOLD_MS 2000
-#define ANSWER_MS 1500 /* time to wait for answers of agents, which wait up to half of HOLD_MS for kernels */
+#define ANSWER_MS 1500 /* time to wait for the agents' answers, in ms; an agent waits up to HOLD_MS / 2 for kernels */
 
 static const char *const held_reasons[GPUBPF_NHELD] = {
-	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
-	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that is read",
+	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or have an agent of another version",
+	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that the session reads",
 	[GPUBPF_HELD_UNTRACKED] = "one of its graphs or command lists has probed kernels, or its runtime does not "
 				  "report when kernels end",
-	[GPUBPF_HELD_BUSY] = "its kernels ran for more than a second, or their device did not copy; try again",
+	[GPUBPF_HELD_BUSY] = "its kernels ran for more than a second, or the device did not copy the maps; try again",
 };
 
 static bool uses_maps(const struct gpubpf_peer *peer)
@@ -30,15 +32,15 @@ static bool uses_maps(const struct gpubpf_peer *peer)
 
 bool gpubpf_session_is_live(const struct gpubpf_session *s)
 {
-	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
+	for (const struct gpubpf_peer *peer = gpubpf_peers_first(s); peer; peer = peer->next)
 		if (uses_maps(peer))
 			return true;
-	return s->rescues;
+	return s->server->rescues;
 }
 
 static void send_hold(struct gpubpf_session *s, uint32_t ms)
 {
-	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
+	for (struct gpubpf_peer *peer = gpubpf_peers_first(s); peer; peer = peer->next) {
 		struct gpubpf_writer w = { 0 };
 
 		if (!uses_maps(peer))
@@ -51,25 +53,25 @@ static void send_hold(struct gpubpf_session *s, uint32_t ms)
 
 int gpubpf_hold_begin(struct gpubpf_session *s)
 {
-	if (s->hold_start_ns)
-		return gpubpf_session_fail(s, -EBUSY, "no snapshot: another is being taken; try again");
-	s->hold_start_ns = gpubpf_now_ns();
+	if (s->server->hold_start_ns)
+		return gpubpf_session_fail(s, -EBUSY, "no snapshot: another query takes one; try again");
+	s->server->hold_start_ns = gpubpf_now_ns();
 	send_hold(s, HOLD_MS);
 	return 0;
 }
 
 void gpubpf_hold_end(struct gpubpf_session *s)
 {
-	s->hold_start_ns = 0;
+	s->server->hold_start_ns = 0;
 	send_hold(s, 0);
 }
 
 int gpubpf_hold_check(struct gpubpf_session *s)
 {
-	uint64_t spent = gpubpf_now_ns() - s->hold_start_ns;
-	bool waiting = s->rescues;
+	uint64_t spent = gpubpf_now_ns() - s->server->hold_start_ns;
+	bool waiting = s->server->rescues;
 
-	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
+	for (const struct gpubpf_peer *peer = gpubpf_peers_first(s); peer; peer = peer->next) {
 		bool silent = uses_maps(peer) && peer->held == GPUBPF_HELD_NOT_YET;
 
 		waiting |= silent;
@@ -79,6 +81,9 @@ int gpubpf_hold_check(struct gpubpf_session *s)
 					   held_reasons[peer->held]);
 	}
 	if (spent >= HOLD_MS * 1000000ull)
-		return gpubpf_session_fail(s, -EBUSY, "no snapshot: it took longer than launches are held, %u ms", HOLD_MS);
+		return gpubpf_session_fail(
+			s, -EBUSY,
+			"no snapshot: reading the maps took longer than %u ms, the time for which launches are held",
+			HOLD_MS);
 	return waiting ? -EAGAIN : 0;
 }

@@ -12,25 +12,43 @@
 
 #include "core/wire/files/open_file.h"
 #include "symbols.h"
+#include "core/session/private.h"
 
 #define MAX_FILES 16384
 #define MAX_MAPPINGS 65536
-#define OFFSET_BITS 40             /* a `place` has the offset in the file in these low bits, and 1 + the file's index
-				    * in code_files[] above; 0: no file */
+#define OFFSET_BITS 40             /*
+ * A `place` is a 64-bit number that stands for a byte in a file. The low OFFSET_BITS bits are the byte's offset. The
+ * bits above are 1 + the file's index in files[]; 0: no file.
+ */
 
 struct gpubpf_code_file {
 	char *path;
-	struct stat stat; /* state of the file when the session saw it mapped */
-	bool readable;    /* the file at the path is the mapped one */
-	bool tried;       /* the session has tried to read the next three members */
+	struct stat stat; /* result of stat(2) when the session saw the file mapped */
+	bool readable;    /* the path leads to the mapped file, not to another file of that name */
+	bool tried;       /* the session has tried to read has_id, build_id and symbols */
 	bool has_id;
 	uint8_t build_id[GPUBPF_BUILD_ID];
 	struct gpubpf_symbols *symbols;
 };
 
-/* Mapped code of a process: addresses [from, to), and the place of `from`. */
+/* A mapping of code in a process: its addresses [from, to), and the place (see OFFSET_BITS) of `from`. */
 struct gpubpf_code_map {
 	uint64_t from, to, place;
+};
+
+/* The mappings of code in a peer's process. */
+struct gpubpf_peer_code {
+	struct gpubpf_code_map *map; /* [n], sorted */
+	uint32_t n;
+	/* number that the agent increases when code is loaded (GPUBPF_MSG_STACK); map[] was read at this number */
+	uint64_t generation;
+};
+
+struct session_stacks {
+	struct gpubpf_stacks *table;    /* host stacks of kernel launches */
+	struct gpubpf_code_file *files; /* [nfiles]: files with code of these stacks */
+	uint32_t nfiles;
+	char text[1024]; /* buffer for the result of gpubpf_stack_text() */
 };
 
 /* -- mapped files of a process -- */
@@ -41,7 +59,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Is the file at this path the same as in the process's own file system? The process may be in a container. */
+/* Returns true if the path leads to the same file for the session and for the process, which may be in a container. */
 static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 {
 	char process_path[4200];
@@ -52,25 +70,25 @@ static bool stat_mapped_file(struct gpubpf_code_file *f, uint32_t pid)
 	       same_file(&f->stat, &st);
 }
 
-/* Find or add the file in s->code_files. Returns 1 + its index; 0: there is no room. */
+/* Find or add the file in s->stacks->files. Returns 1 + its index, or 0 if the table is full or memory is short. */
 static uint32_t file_number(struct gpubpf_session *s, const char *path, uint32_t pid)
 {
 	struct gpubpf_code_file f = { .path = (char *)path }, *grown;
 
 	f.readable = stat_mapped_file(&f, pid);
-	for (uint32_t i = 0; i < s->ncode_files; i++)
-		if (!strcmp(s->code_files[i].path, path) && s->code_files[i].readable == f.readable &&
-		    same_file(&s->code_files[i].stat, &f.stat))
+	for (uint32_t i = 0; i < s->stacks->nfiles; i++)
+		if (!strcmp(s->stacks->files[i].path, path) && s->stacks->files[i].readable == f.readable &&
+		    same_file(&s->stacks->files[i].stat, &f.stat))
 			return i + 1;
-	grown = s->ncode_files < MAX_FILES ? reallocarray(s->code_files, s->ncode_files + 1, sizeof(f)) : NULL;
+	grown = s->stacks->nfiles < MAX_FILES ? reallocarray(s->stacks->files, s->stacks->nfiles + 1, sizeof(f)) : NULL;
 	if (!grown)
 		return 0;
-	s->code_files = grown;
+	s->stacks->files = grown;
 	f.path = strdup(path);
 	if (!f.path)
 		return 0;
-	s->code_files[s->ncode_files++] = f;
-	return s->ncode_files;
+	s->stacks->files[s->stacks->nfiles++] = f;
+	return s->stacks->nfiles;
 }
 
 static int add_mapping(struct gpubpf_session *s, struct gpubpf_peer *peer, const char *line)
@@ -84,15 +102,16 @@ static int add_mapping(struct gpubpf_session *s, struct gpubpf_peer *peer, const
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &from, &to, perms, &offset, &at) < 4 ||
 	    !at || !strchr(perms, 'x'))
 		return 0;
-	if (peer->ncode == MAX_MAPPINGS)
+	if (peer->code->n == MAX_MAPPINGS)
 		return -E2BIG;
-	grown = reallocarray(peer->code, peer->ncode + 1, sizeof(*grown));
+	grown = reallocarray(peer->code->map, peer->code->n + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	peer->code = grown;
+	peer->code->map = grown;
 	if (line[at] == '/' && offset >> OFFSET_BITS == 0)
 		file = file_number(s, line + at, peer->pid);
-	peer->code[peer->ncode++] = (struct gpubpf_code_map){ from, to, file ? (uint64_t)file << OFFSET_BITS | offset : 0 };
+	peer->code->map[peer->code->n++] = (struct gpubpf_code_map){ from, to,
+								     file ? (uint64_t)file << OFFSET_BITS | offset : 0 };
 	return 0;
 }
 
@@ -103,7 +122,7 @@ static void read_mappings(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	ssize_t n;
 	FILE *f;
 
-	peer->ncode = 0;
+	peer->code->n = 0;
 	snprintf(path, sizeof(path), "/proc/%u/maps", peer->pid);
 	f = fopen(path, "re");
 	while (f && (n = getline(&line, &room, f)) > 0) {
@@ -118,11 +137,11 @@ static void read_mappings(struct gpubpf_session *s, struct gpubpf_peer *peer)
 
 static bool find_place(const struct gpubpf_peer *peer, uint64_t address, uint64_t *place)
 {
-	uint32_t from = 0, to = peer->ncode;
+	uint32_t from = 0, to = peer->code->n;
 
 	while (from < to) {
 		uint32_t half = from + (to - from) / 2;
-		const struct gpubpf_code_map *m = &peer->code[half];
+		const struct gpubpf_code_map *m = &peer->code->map[half];
 
 		if (address < m->from) {
 			to = half;
@@ -151,7 +170,7 @@ static uint32_t get_stack_number(struct gpubpf_session *s, struct gpubpf_peer *p
 		for (uint32_t i = 0; i < n; i++)
 			find_place(peer, address[i], &place[i]);
 	}
-	return gpubpf_stacks_intern(s->stacks, address, place, n);
+	return gpubpf_stacks_intern(s->stacks->table, address, place, n);
 }
 
 int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
@@ -166,14 +185,16 @@ int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uin
 		address[i] = gpubpf_get_u64(r);
 	if (r->failed)
 		return -EPROTO;
-	if (peer->code_generation != code_generation)
-		peer->ncode = 0;
-	peer->code_generation = code_generation;
+	if (!peer->code && !(peer->code = calloc(1, sizeof(*peer->code))))
+		return -ENOMEM;
+	if (peer->code->generation != code_generation)
+		peer->code->n = 0;
+	peer->code->generation = code_generation;
 	number = get_stack_number(s, peer, address, n);
 	if (!number)
 		gpubpf_session_note(s,
-				    "kernels are launched from more than %d different stacks, or there is no "
-				    "memory for them; programs get -EFAULT for further stacks",
+				    "the application launches kernels from more than %d different stacks, or memory "
+				    "is short; programs get -EFAULT for further stacks",
 				    GPUBPF_MAX_STACKS);
 	gpubpf_put_u32(&w, number);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_STACK_DONE, seq, &w, NULL, 0);
@@ -181,17 +202,23 @@ int gpubpf_stacks_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uin
 
 void gpubpf_stacks_forget_peer(struct gpubpf_peer *peer)
 {
+	if (peer->code)
+		free(peer->code->map);
 	free(peer->code);
 }
 
-void gpubpf_stacks_free(struct gpubpf_session *s)
+void gpubpf_session_stacks_destroy(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; i < s->ncode_files; i++) {
-		free(s->code_files[i].path);
-		gpubpf_symbols_free(s->code_files[i].symbols);
+	if (!s->stacks)
+		return;
+	for (uint32_t i = 0; i < s->stacks->nfiles; i++) {
+		free(s->stacks->files[i].path);
+		gpubpf_symbols_free(s->stacks->files[i].symbols);
 	}
-	free(s->code_files);
-	gpubpf_stacks_destroy(s->stacks);
+	free(s->stacks->files);
+	gpubpf_stacks_destroy(s->stacks->table);
+	free(s->stacks);
+	s->stacks = NULL;
 }
 
 /* -- names -- */
@@ -200,7 +227,7 @@ struct frame {
 	const struct gpubpf_code_file *file; /* NULL: not known */
 	uint64_t offset;                     /* in the file */
 	const char *symbol;                  /* NULL: not known */
-	uint64_t from;                       /* distance from the symbol */
+	uint64_t from;                       /* bytes from the start of the symbol */
 };
 
 static void read_symbols(struct gpubpf_code_file *f)
@@ -211,7 +238,7 @@ static void read_symbols(struct gpubpf_code_file *f)
 	f->tried = true;
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && same_file(&st, &f->stat)) { /* the file may have been replaced since */
+	if (!fstat(fd, &st) && same_file(&st, &f->stat)) { /* the file must not have been replaced */
 		f->symbols = gpubpf_symbols_read(fd);
 		f->has_id = gpubpf_build_id_read(fd, f->build_id);
 	}
@@ -222,7 +249,7 @@ static bool fill_build_id(void *arg, const struct gpubpf_stack *stack, uint32_t 
 {
 	struct gpubpf_session *s = arg;
 	uint64_t file = stack->place[i] >> OFFSET_BITS;
-	struct gpubpf_code_file *of = file && file <= s->ncode_files ? &s->code_files[file - 1] : NULL;
+	struct gpubpf_code_file *of = file && file <= s->stacks->nfiles ? &s->stacks->files[file - 1] : NULL;
 
 	if (of && !of->tried)
 		read_symbols(of);
@@ -233,20 +260,32 @@ static bool fill_build_id(void *arg, const struct gpubpf_stack *stack, uint32_t 
 	return true;
 }
 
-int gpubpf_stacks_open(struct gpubpf_session *s)
+int gpubpf_session_stacks_create(struct gpubpf_session *s)
 {
-	s->stacks = gpubpf_stacks_create();
-	if (s->stacks)
-		gpubpf_stacks_files(s->stacks, fill_build_id, s);
-	return s->stacks ? 0 : -ENOMEM;
+	s->stacks = calloc(1, sizeof(*s->stacks));
+	if (!s->stacks)
+		return -ENOMEM;
+	s->stacks->table = gpubpf_stacks_create();
+	if (!s->stacks->table)
+		return -ENOMEM;
+	gpubpf_stacks_files(s->stacks->table, fill_build_id, s);
+	return 0;
 }
 
-/* Resolve frame i. Its address is a return address, so the symbol is the function that contains the byte before it. */
+struct gpubpf_stacks *gpubpf_session_stack_table(const struct gpubpf_session *s)
+{
+	return s->stacks->table;
+}
+
+/*
+ * Resolve frame i to a symbol. The frame's address is a return address, so the symbol is the function that contains the
+ * byte before it.
+ */
 static struct frame resolve(struct gpubpf_session *s, const struct gpubpf_stack *stack, uint32_t i)
 {
 	uint64_t file = stack->place[i] >> OFFSET_BITS;
 	struct frame f = { .offset = stack->place[i] & ((1ull << OFFSET_BITS) - 1) };
-	struct gpubpf_code_file *of = file && file <= s->ncode_files ? &s->code_files[file - 1] : NULL;
+	struct gpubpf_code_file *of = file && file <= s->stacks->nfiles ? &s->stacks->files[file - 1] : NULL;
 
 	if (!of)
 		return f;
@@ -265,11 +304,13 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The C++ ABI's demangler. Names come from files that the session does not trust; it shows a name that the demangler
- * rejects as it is. */
+/*
+ * The demangler of the C++ ABI. Names come from files that the session does not trust. If the demangler rejects a name,
+ * the session shows the mangled name.
+ */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
 
-/* Returns the demangled name if requested, else a copy of the symbol; the caller frees it. */
+/* Returns the demangled name if `demangle` is set, else a copy of the symbol. The caller frees it. */
 static char *display_name(const char *symbol, bool demangle)
 {
 	int status;
@@ -346,31 +387,8 @@ void gpubpf_stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stac
 	}
 }
 
-const struct gpubpf_stack *gpubpf_stack_by_key(const struct gpubpf_map *map, const void *key)
+const char *gpubpf_stack_text(struct gpubpf_session *s, const struct gpubpf_stack *stack)
 {
-	struct gpubpf_session *s = map->session;
-	uint64_t number = 0;
-	uint32_t id;
-
-	memcpy(&id, key, sizeof(id));
-	for (uint32_t i = s->narenas; !number && i-- > 0;) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
-
-		number = gpubpf_stack_number_at(&view, id);
-	}
-	return gpubpf_stacks_find(s->stacks, number);
-}
-
-const struct gpubpf_stack *gpubpf_stack_by_id(const struct gpubpf_session *s, uint64_t id)
-{
-	const struct gpubpf_unit *unit = &s->loaded->unit;
-	const struct gpubpf_map *map = NULL;
-	uint32_t key = (uint32_t)id, n = 0;
-
-	for (uint32_t i = 0; i < unit->nmaps; i++)
-		if (unit->maps[i].type->flags & GPUBPF_MAP_STACKS && !unit->maps[i].prototype) {
-			map = &unit->maps[i];
-			n++;
-		}
-	return n == 1 && id <= UINT32_MAX ? gpubpf_stack_by_key(map, &key) : NULL;
+	gpubpf_stack_line(s, stack, true, s->stacks->text, sizeof(s->stacks->text));
+	return s->stacks->text;
 }

@@ -9,11 +9,11 @@
 
 #define MAX_SEGMENTS 256
 #define MAX_SECTIONS 4096
-#define MAX_TABLE_BYTES (512ull << 20) /* maximum size of a table that is read */
+#define MAX_TABLE_BYTES (512ull << 20) /* maximum bytes of a symbol or string table */
 
 struct symbol {
 	uint64_t address, size;
-	uint32_t name; /* offset of its name in `names` */
+	uint32_t name; /* byte offset of the symbol's name in `names` */
 };
 
 struct gpubpf_symbols {
@@ -21,12 +21,14 @@ struct gpubpf_symbols {
 	uint32_t nsegments;
 	struct symbol *list; /* [n], sorted by address */
 	uint64_t n;
-	char *names; /* [size] string table, and a NUL after it */
+	char *names; /* [size] the string table, followed by a NUL */
 	uint64_t size;
 };
 
-/* Read `size` bytes at offset `at` of the file, and append a NUL. NULL: the file is shorter, the size is over the
- * limit, or out of memory. */
+/*
+ * Read `size` bytes at offset `at` of the file, and append a NUL. Returns NULL if the file is shorter, the size exceeds
+ * MAX_TABLE_BYTES, or memory is short.
+ */
 static void *read_part(int fd, uint64_t at, uint64_t size)
 {
 	char *data = size <= MAX_TABLE_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
@@ -62,7 +64,7 @@ static int by_address(const void *a, const void *b)
 	return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* Copy the functions among n symbols. */
+/* Copy the symbols that are functions from the n symbols in sym. */
 static bool copy_functions(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
 {
 	s->list = calloc(n + 1, sizeof(*s->list));
@@ -78,7 +80,7 @@ static bool copy_functions(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint6
 	return s->n;
 }
 
-/* Read the symbol table in section `table`, and its string table. */
+/* Read the symbol table of section number `table`, and its string table. */
 static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n, uint32_t table)
 {
 	const Elf64_Shdr *t = &sections[table], *names = t->sh_link < n ? &sections[t->sh_link] : NULL;
@@ -101,7 +103,7 @@ static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *secti
 	return false;
 }
 
-/* Read the table of all symbols, or else the table of dynamic symbols. */
+/* Read the full symbol table. If the file lacks it, read the dynamic symbol table. */
 static bool read_tables(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n)
 {
 	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores machine code after a twin's text, if the user has an assembler (session.h). The runtime would compile the text
- * in the application, one twin after the other; the assembler compiles several at a time, and caches the results. The
- * text stays, in case the assembler fails or the runtime does not load the code. A failure costs only time, so it is
- * not reported.
+ * Makes machine code from a twin's PTX text with the user's assembler (gpubpf_session_set_assembler()). Without it, the
+ * runtime compiles the text in the application, one twin after the other. The assembler compiles several twins at a
+ * time, and caches the results.
  *
- * Does: Assembles the built twin's text, and appends the code to it. Before: m->built has one piece of text with
- * options for the assembler. After: The piece is the text, a NUL and the code, or the text alone. Its options are
- * removed. Requires: A target with `appends_code`, and an assembler in the session's options.
+ * The text stays in the twin. It is used if the assembler fails or the runtime does not load the machine code. A
+ * failure costs only time, so it is not reported.
+ *
+ * Does: Assembles the twin's text. Before: m->pieces is one piece of text, with an architecture. After: m->twin->code
+ * is the machine code, or empty. Requires: A route with the stage finish, and an assembler in the session's options.
  */
 #include "twin_build.h"
 
@@ -18,46 +19,34 @@
 #include <string.h>
 
 #include "core/worker/job.h"
+#include "core/worker/spawn.h"
 #include "core/session/session.h"
 
-static void append_code(struct gpubpf_twin_piece *piece, const struct gpubpf_blob *code)
+static int run_assembler(struct gpubpf_twin_build *m, struct gpubpf_assembly *what, struct gpubpf_twin_image *code,
+			 char *log, size_t log_size)
 {
-	char *data = piece->blob.size + 1 + code->size > GPUBPF_IMAGE_MAX ?
-			     NULL :
-			     realloc(piece->blob.data, piece->blob.size + 1 + code->size);
-
-	if (!data)
-		return;
-	data[piece->blob.size] = 0;
-	memcpy(data + piece->blob.size + 1, code->data, code->size);
-	piece->blob.data = data;
-	piece->blob.size += 1 + code->size;
-}
-
-static int run_assembler(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *piece, const char *options,
-			 struct gpubpf_twin_image *code, char *log, size_t log_size)
-{
-	char all[PATH_MAX + 256];
-	const struct gpubpf_device_caps any = { 0 }; /* the options name the architecture */
-	struct gpubpf_twin_image text = { .piece[0] = *piece, .npieces = 1 };
+	char identity[PATH_MAX + 64];
 	struct gpubpf_diag diag;
 
-	if ((size_t)snprintf(all, sizeof(all), "%s\n%s", m->s->assembler, options) >= sizeof(all))
-		return -ENAMETOOLONG;
 	gpubpf_diag_init(&diag);
-	text.piece[0].options = all;
-	return gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_PTXAS], &any, &text, code, log, log_size, &diag);
+	gpubpf_worker_identity(gpubpf_session_assembler(m->s), identity, sizeof(identity));
+	what->path = gpubpf_session_assembler(m->s);
+	what->identity = identity;
+	return gpubpf_worker_assemble(m->set->worker[GPUBPF_WORKER_PTXAS], what, code, log, log_size, &diag);
 }
 
-/* Store "ptxas 13.0.88" from a line with V13.0.88, which NVIDIA's tools print, or "ptxas" for other output. */
+/*
+ * Store the assembler's name and version in m->set->assembler. NVIDIA's tools print the version as V13.0.88, which
+ * gives "ptxas 13.0.88". Other output gives "ptxas".
+ */
 static void query_assembler_version(struct gpubpf_twin_build *m)
 {
-	const struct gpubpf_twin_piece nothing = { .kind = GPUBPF_IMAGE_PTX, .blob = { (void *)"", 0 } };
+	struct gpubpf_assembly version = { .arch = "", .is_version = true };
 	struct gpubpf_twin_image code = { 0 };
 	const char *at = NULL;
 	char log[1024];
 
-	if (!run_assembler(m, &nothing, GPUBPF_ASSEMBLER_WHICH, &code, log, sizeof(log)))
+	if (!run_assembler(m, &version, &code, log, sizeof(log)))
 		for (at = strstr(log, " V"); at && (at[2] < '0' || at[2] > '9'); at = strstr(at + 2, " V"))
 			;
 	gpubpf_twin_image_finish(&code);
@@ -68,40 +57,38 @@ static void query_assembler_version(struct gpubpf_twin_build *m)
 int gpubpf_twin_build_assemble_probes(struct gpubpf_twin_build *m, const struct gpubpf_twin_piece *text,
 				      struct gpubpf_twin_image *code, char *log, size_t log_size)
 {
-	char options[128];
+	struct gpubpf_assembly what = { .arch = m->req->caps.arch, .text = text->blob };
 	int err = 0;
 
-	if (!m->s->assembler || m->set->assembler_hangs)
+	if (!gpubpf_session_assembler(m->s) || m->set->assembler_hangs)
 		return -ENOENT;
-	for (int old = 0; !err && !code->npieces && old < 2; old++) { /* old assemblers lack the option */
-		snprintf(options, sizeof(options), "%s-arch=%.64s", old ? "" : GPUBPF_ASSEMBLER_PROBES "\n",
-			 m->req->caps.arch);
-		err = run_assembler(m, text, options, code, log, log_size);
+	for (int old = 0; !err && !code->npieces && old < 2; old++) {
+		what.keeps_literals = !old;
+		err = run_assembler(m, &what, code, log, log_size);
 	}
 	m->set->assembler_hangs = err == -ETIMEDOUT;
 	return err ? err : code->npieces == 1 ? 0 : -EINVAL;
 }
 
-void gpubpf_twin_build_append_code(struct gpubpf_twin_build *m)
+int gpubpf_twin_build_finish(struct gpubpf_twin_build *m, uint32_t step)
 {
-	struct gpubpf_twin_piece *piece = &m->built.piece[0];
-	const char *options = piece->options;
+	const struct gpubpf_twin_piece *piece = &m->pieces.piece[0];
+	struct gpubpf_assembly what = { .arch = piece->arch, .text = piece->blob };
 	struct gpubpf_twin_image code = { 0 };
 	char log[512];
 	int err;
 
-	if (!m->target->appends_code || m->built.npieces != 1)
-		return;
-	piece->options = NULL; /* the options are for the assembler, not for the runtime */
-	if (!m->s->assembler || !options || !options[0] || m->set->assembler_hangs)
-		return;
-	err = run_assembler(m, piece, options, &code, log, sizeof(log));
+	if (m->pieces.npieces != 1 || !gpubpf_session_assembler(m->s) || !piece->arch[0] || m->set->assembler_hangs)
+		return 0;
+	err = run_assembler(m, &what, &code, log, sizeof(log));
 	m->set->assembler_hangs = err == -ETIMEDOUT;
-	if (!err && code.npieces == 1) {
-		append_code(piece, &code.piece[0].blob);
+	if (!err && code.npieces == 1 && piece->blob.size + 1 + code.piece[0].blob.size <= GPUBPF_IMAGE_MAX) {
+		m->twin->code = code.piece[0].blob;
+		code.piece[0].blob = (struct gpubpf_blob){ 0 };
 		if (!m->set->assembler[0])
 			query_assembler_version(m);
 		snprintf(m->twin->assembler, sizeof(m->twin->assembler), "%s", m->set->assembler);
 	}
 	gpubpf_twin_image_finish(&code);
+	return 0;
 }

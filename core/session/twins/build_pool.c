@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The builders: a few threads, each with its own workers. They share an input queue, an output queue and a cache of
- * twins. */
+/*
+ * Runs the builders: a few threads, each with its own worker processes. The threads share a queue of requests, a queue
+ * of finished requests, and a cache of twins.
+ */
 #include "build_pool.h"
 
 #include <errno.h>
@@ -13,41 +15,47 @@
 
 #include "core/wire/checks.h"
 #include "core/worker/job.h"
-#include "core/session/session.h"
+#include "private.h"
 #include "twin_cache.h"
 #include "twin_store.h"
 
-#define BASE_THREADS 4         /* one thread per processor up to this number */
-#define MAX_THREADS 8          /* one thread per two further processors up to this number */
+#define BASE_THREADS 4         /* up to this number, one thread per processor */
+#define MAX_THREADS 8          /* beyond BASE_THREADS, one thread per two processors, up to this number */
 #define MIN_STACK_BYTES (1u << 20)
-#define ASSEMBLER_MS 10000     /* time limit for the assembler, per twin; after it the runtime compiles the text,
-				* because a launch may be waiting */
+/* time limit of the assembler per twin; after it, the runtime compiles the text, because a launch may be waiting */
+#define ASSEMBLER_MS 10000
 
 struct builder {
 	struct gpubpf_builders *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
-	const struct gpubpf_twin_req *current; /* the request that it serves, or NULL; protected by the
-						* builders' lock */
+	const struct gpubpf_twin_req *current; /* the request that the thread serves, or NULL; protected by all->lock */
 };
 
 struct gpubpf_builders {
 	struct gpubpf_session *s;
+	int wake; /* eventfd, not owned, that a builder writes when it has finished a request */
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* a request arrived */
 	struct gpubpf_queue {
 		struct gpubpf_twin_req *first, **tail;
-	} requested, ahead; /* ahead: requests to serve only when `requested` is empty */
+	} requested, ahead; /* ahead: requests that are served only when `requested` is empty */
 	struct gpubpf_twin_req *done;
 	struct gpubpf_twin_cache cache;
-	struct gpubpf_prefetch images;                /* images with further kernels; only the event loop uses it */
-	uint32_t nthreads, max_threads, idle, nahead; /* nthreads: started threads; idle: threads that wait for
-						       * requests; nahead: threads that serve a request of `ahead` */
+	struct gpubpf_prefetch images; /* images for prefetch.c; only the event loop uses it */
+	/*
+	 * Numbers of started threads, of threads that wait for a request, and of threads that serve a request of
+	 * `ahead`.
+	 */
+	uint32_t nthreads, max_threads, idle, nahead;
 	bool stop;
 	struct builder builder[MAX_THREADS];
 };
 
-/* Open a worker when the first twin needs it, so that a session without twins costs no process. */
+/*
+ * Start the worker of this kind, if it is not running. The first twin that needs a worker starts it. So a session
+ * without twins costs no process.
+ */
 static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind,
 		       bool cache, uint64_t memory, bool one_job)
 {
@@ -71,15 +79,17 @@ static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *se
 		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
-		/* this store must precede the read of `stop`, see gpubpf_builders_destroy() */
+		/* This store must precede the read of `stop` in build_twin(), see gpubpf_builders_destroy(). */
 		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST);
 	return err;
 }
 
 /*
- * Limit on the address space of the process that runs the vendor's compiler. A GPU's driver may reserve more than any
- * limit allows. A CPU's runtime starts one thread per processor, each with a stack and a heap for which malloc()
- * reserves 64 or 128 MiB. Intel's ran out of 4 GiB on 64 processors.
+ * Returns the limit on the address space of the process that runs the vendor's compiler. For a GPU there is no limit,
+ * because its driver may reserve more than any limit allows.
+ *
+ * The runtime of a CPU starts one thread per processor. Each thread has a stack, and a heap for which malloc() reserves
+ * 64 or 128 MiB. Intel's runtime ran out of 4 GiB on 64 processors.
  */
 static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 {
@@ -90,12 +100,17 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 	return (4ull << 30) + (uint64_t)(processors > 0 ? processors : 1) * (256ull << 20);
 }
 
-/* gpubpf-clread reads files that options name, so its results depend on more than the job and are not cached. */
+/*
+ * Results of gpubpf-clread are not cached. They depend not only on the job, because gpubpf-clread reads files that
+ * options name.
+ */
 static int open_workers(struct gpubpf_builders *all, struct builder *builder, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_worker_set *set = &builder->set;
-	/* a new process per job: when such a compiler rejects a module, its state makes later modules fail (seen with
-	 * Intel's) */
+	/*
+	 * The compiler of such a device needs a new process per job. After it has rejected a module, its state makes
+	 * later modules fail (seen with Intel's compiler).
+	 */
 	bool one_job = caps->bits & GPUBPF_CAP_ACCEPTS_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 
@@ -142,7 +157,7 @@ static void build_twin(struct gpubpf_builders *all, struct builder *builder, str
 		build_counted(all->s, &builder->set, req, image, twin);
 }
 
-/* Get the twin from disk, or let workers build it. */
+/* Get the twin from the disk, or let workers build it. */
 static void fetch_or_build(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req,
 			   const struct gpubpf_image *image)
 {
@@ -169,8 +184,10 @@ static struct gpubpf_twin *lookup_twin(struct gpubpf_builders *all, const struct
 	return twin;
 }
 
-/* Serve a request from the cache, without reading its image, if the peer has sent an image with this identity before. A
- * peer that reuses an identity for another image gets a twin of the earlier one. */
+/*
+ * Serve a request from the cache, without reading its image. This works if the peer has sent an image with this
+ * identity before. If a peer uses an identity for two images, it gets a twin of the first.
+ */
 static bool serve_known(struct gpubpf_builders *all, struct gpubpf_twin_req *req)
 {
 	uint8_t key[32];
@@ -180,8 +197,10 @@ static bool serve_known(struct gpubpf_builders *all, struct gpubpf_twin_req *req
 	return req->twin;
 }
 
-/* Serve a request whose image was read: get the twin from the cache, or build and cache it, under the digest of the
- * image that was read. */
+/*
+ * Serve a request whose image was read. The digest of the image is part of the key under which the twin is in the
+ * cache. If the twin is not in the cache, build it.
+ */
 static void serve_read(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	struct gpubpf_image image = req->copy->image;
@@ -209,7 +228,7 @@ static void serve_read(struct gpubpf_builders *all, struct builder *builder, str
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Answer a request from the cache, or build its twin and cache it. */
+/* Serve a request: get the twin from the cache, or build it and add it to the cache. */
 static void serve_request(struct gpubpf_builders *all, struct builder *builder, struct gpubpf_twin_req *req)
 {
 	char why[200];
@@ -236,8 +255,8 @@ static void wake_loop(struct gpubpf_builders *all)
 {
 	uint64_t one = 1;
 
-	if (write(all->s->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is at its maximum, so the loop wakes anyway */
+	if (write(all->wake, &one, sizeof(one)) < 0)
+		return; /* the eventfd's counter is at its maximum, so the event loop wakes anyway */
 }
 
 static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
@@ -252,8 +271,10 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
 	return req;
 }
 
-/* Take the next request; one of `ahead` only if another builder stays free for `requested`. The caller holds
- * the lock. */
+/*
+ * Take the next request. Take one of `ahead` only if another builder then remains for requests of agents. The caller
+ * holds the lock.
+ */
 static struct gpubpf_twin_req *next_request(struct gpubpf_builders *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->requested);
@@ -298,7 +319,7 @@ static void *run_builder(void *arg)
 	return NULL;
 }
 
-/* Start a builder with all signals blocked, since the caller handles signals. */
+/* Start a builder thread with all signals blocked, because the thread that created the session handles signals. */
 static void start_builder(struct gpubpf_builders *all)
 {
 	struct builder *builder = &all->builder[all->nthreads];
@@ -309,8 +330,8 @@ static void start_builder(struct gpubpf_builders *all)
 	gpubpf_assert_held(&all->lock);
 	builder->all = all;
 	pthread_attr_init(&attr);
-	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES) /* the default from ulimit -s may be
-										   * smaller */
+	/* the default stack size (ulimit -s) may be smaller */
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < MIN_STACK_BYTES)
 		pthread_attr_setstacksize(&attr, MIN_STACK_BYTES);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
@@ -329,13 +350,14 @@ static uint32_t choose_thread_count(long cpus)
 	return cpus < BASE_THREADS ? cpus : many < BASE_THREADS ? BASE_THREADS : many;
 }
 
-int gpubpf_builders_create(struct gpubpf_session *s, struct gpubpf_builders **makers)
+int gpubpf_builders_create(struct gpubpf_session *s, int wake, struct gpubpf_builders **makers)
 {
 	struct gpubpf_builders *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
 	all->s = s;
+	all->wake = wake;
 	all->requested.tail = &all->requested.first;
 	all->ahead.tail = &all->ahead.first;
 	all->max_threads = choose_thread_count(sysconf(_SC_NPROCESSORS_ONLN));
@@ -379,9 +401,11 @@ static void free_requests(struct gpubpf_twin_req *req)
 	}
 }
 
-/* Cancels the workers of all builders. A builder stores a new worker and then reads `stop`; this function stores `stop`
- * and then reads the workers. So a builder gives no job to a worker that this function misses. Jobs of cancelled
- * workers end with -ECANCELED. */
+/*
+ * Cancel the jobs of all builders, and free the builders. A builder stores a new worker and then reads `stop`. This
+ * function stores `stop` and then reads the workers. So if this function misses a worker, the builder gives that worker
+ * no job. Jobs of cancelled workers end with -ECANCELED.
+ */
 void gpubpf_builders_destroy(struct gpubpf_builders *all)
 {
 	if (!all)
@@ -409,11 +433,11 @@ void gpubpf_builders_destroy(struct gpubpf_builders *all)
 	free(all);
 }
 
-bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t size, const char **stage)
+bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t size, uint32_t *step)
 {
 	const struct gpubpf_twin_req *first = NULL;
 
-	*stage = NULL;
+	*step = 0;
 	pthread_mutex_lock(&all->lock);
 	for (uint32_t i = 0; i < all->nthreads; i++) {
 		const struct gpubpf_twin_req *now = all->builder[i].current;
@@ -421,7 +445,7 @@ bool gpubpf_builders_current(struct gpubpf_builders *all, char *kernel, size_t s
 		if (!now || now->ahead || (first && first->submitted_ns <= now->submitted_ns))
 			continue;
 		first = now;
-		*stage = __atomic_load_n(&all->builder[i].set.stage, __ATOMIC_RELAXED);
+		*step = __atomic_load_n(&all->builder[i].set.step, __ATOMIC_RELAXED);
 	}
 	snprintf(kernel, size, "%s", first && first->nkernels ? first->kernels[0].name : "");
 	pthread_mutex_unlock(&all->lock);
@@ -441,6 +465,6 @@ struct gpubpf_twin_req *gpubpf_builders_collect(struct gpubpf_builders *all)
 
 void gpubpf_builders_finish(struct gpubpf_session *s, struct gpubpf_twin_req *done)
 {
-	gpubpf_prefetch_siblings(s, &s->builders->images, done);
+	gpubpf_prefetch_siblings(s, &s->twins->builders->images, done);
 	gpubpf_twin_req_free(done);
 }

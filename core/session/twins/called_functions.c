@@ -35,8 +35,10 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return seen;
 }
 
-/* Topological sort: removes functions without callers until nothing changes. Functions that remain are in cycles of
- * calls, or called from cycles. */
+/*
+ * Does a topological sort: removes functions without callers until none is left or all have callers. Functions that
+ * remain are recursive, or called from recursive functions.
+ */
 bool gpubpf_calls_is_recursive(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
 	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0, left = 0;
@@ -106,7 +108,10 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return text;
 }
 
-/* Append a name to `text` at *bytes, and return its address; text NULL: only add its size to *bytes. */
+/*
+ * Append a name to `text` at offset *bytes, and return the name's address. If text is NULL, only add the name's size to
+ * *bytes.
+ */
 static const char *append_name(char *text, size_t *bytes, const char *name)
 {
 	char *at = text ? strcpy(text + *bytes, name) : NULL;
@@ -115,8 +120,10 @@ static const char *append_name(char *text, size_t *bytes, const char *name)
 	return at;
 }
 
-/* Returns the kinds of places of which the function has some that cannot be probed. Kinds with names are excluded,
- * because a program at such a kind may name places that can be probed. */
+/*
+ * Returns a bit mask of the kinds of places with at least one place in the function that cannot be probed. Kinds of
+ * named places are excluded, because a program may name only places that can be probed.
+ */
 static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
 {
 	uint32_t kinds = 0;
@@ -127,7 +134,10 @@ static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
 	return kinds;
 }
 
-/* Append the places of a kernel or function to list[], and their names to the text; list NULL: only count. */
+/*
+ * Append the places of a kernel or function to list[], and their names to the text. If list is NULL, only count.
+ * Returns the new number of places.
+ */
 static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function,
 			   struct gpubpf_place *list, uint32_t n, char *text, size_t *bytes)
 {

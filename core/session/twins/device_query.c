@@ -2,9 +2,9 @@
 /*
  * Passes a target's query about an image to the device's own compiler, before the target reads the image.
  *
- * Does: Lets the worker with the device's compiler answer the query that m->target makes of the image. Before:
- * m->target is selected and has not read the image. After: m->image has the compiler's answer, or "!" and why there is
- * no answer. Requires: Nothing; for a target without `queries` the pass does nothing.
+ * Does: Lets the worker with the device's compiler answer the query that m->target makes from the image. Before:
+ * m->target is selected and has not read the image. After: m->image has the compiler's answer, or "!" and the reason
+ * why there is no answer. Requires: A route with the stage query.
  */
 #include "twin_build.h"
 
@@ -15,8 +15,10 @@
 
 #include "core/worker/job.h"
 
-/* Store why the compiler did not answer. That is no error here: the target decides whether it can read the image
- * without an answer. */
+/*
+ * Store the reason why the compiler did not answer. This is not an error: the target decides whether it can read the
+ * image without an answer.
+ */
 static int set_missing_answer(struct gpubpf_twin_build *m)
 {
 	const char *why = m->diag.what[0] ? m->diag.what : "it failed";
@@ -41,19 +43,19 @@ static int build_answer(struct gpubpf_twin_build *m, const struct gpubpf_twin_im
 	if (err < 0)
 		return set_missing_answer(m);
 	if (made.npieces == 1 && made.piece[0].kind == GPUBPF_IMAGE_OPENCL_QUERY) {
-		m->answer = made.piece[0].blob.data; /* core/worker/job.c appends a NUL to blobs */
+		m->answer = made.piece[0].blob.data; /* a C string, because core/worker/job.c appends a NUL to blobs */
 		made.piece[0].blob.data = NULL;
 	}
 	gpubpf_twin_image_finish(&made);
 	return 0;
 }
 
-int gpubpf_twin_build_query(struct gpubpf_twin_build *m)
+int gpubpf_twin_build_query(struct gpubpf_twin_build *m, uint32_t step)
 {
 	struct gpubpf_twin_image query = { 0 };
 	int err = 0;
 
-	if (m->target->queries && !m->answer)
+	if (!m->answer)
 		err = gpubpf_worker_query(gpubpf_twin_build_reader(m), m->target->name, m->image, &m->req->caps, &query,
 					  &m->diag);
 	if (!err && query.npieces)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds twins ahead, before an agent requests them, for runtimes that load the twin of each kernel separately. A
- * program that launches one kernel of an image probably launches others, and would wait for each twin. So after the
- * first request for an image the session lists its kernels, and after each request idle builders build some more twins.
- * If a program uses three of a thousand kernels, a few twins are built in vain; if it uses all, most are ready when it
- * needs them.
+ * Builds twins before an agent requests them, for runtimes that load the twin of each kernel separately. An application
+ * that launches one kernel of an image probably launches other kernels of it, and would wait for each twin.
+ *
+ * After the first request for an image, the session lists the kernels of the image. After each request, idle builders
+ * build a few more twins. An application that uses three of a thousand kernels causes only a few unnecessary builds.
+ * For an application that uses all kernels, most twins are ready when they are requested.
  */
 #include "build_pool.h"
 
@@ -14,23 +15,26 @@
 
 #include "core/wire/match.h"
 #include "core/wire/name.h"
-#include "core/session/session.h"
+#include "private.h"
 
-#define FIRST_BATCH 16              /* twins built ahead when the kernels of a new image are listed */
-#define NEXT_BATCH 4                /* twins built ahead after each further request */
+#define FIRST_BATCH 16              /* number of twins to build when the kernels of a new image have been listed */
+#define NEXT_BATCH 4                /* number of twins to build after each further request */
 #define MAX_IMAGE_BYTES (64u << 20)
-#define MAX_IMAGES 1024             /* maximum number of images, including finished ones */
+#define MAX_IMAGES 1024             /* maximum number of images, including images whose twins are all built */
 
-/* An image whose kernels agents may request later. `family` is the key of its requests (gpubpf_image_key()). */
+/*
+ * An image whose other kernels agents may request later. `family` is the key of all requests for the image
+ * (gpubpf_image_key()).
+ */
 struct gpubpf_siblings {
 	struct gpubpf_siblings *next;
 	uint8_t family[32];
-	struct gpubpf_image_copy *copy; /* NULL: no further twins are built ahead for the image */
-	char *names;                    /* names of its kernels; NULL: a builder is still listing them */
-	const char *at;                 /* the next name for which no twin was requested; "": no more */
+	struct gpubpf_image_copy *copy; /* NULL: no further twins of the image are built in advance */
+	char *names;                    /* names of the image's kernels; NULL: a builder is still listing them */
+	const char *at;                 /* next name in `names` for which no twin was requested; "": no more */
 };
 
-/* Free the image and its names, but keep the entry, so that the image is not listed again. */
+/* Free the image and its names. The entry stays in the list, so that the image is not listed again. */
 static void close_siblings(struct gpubpf_siblings *l)
 {
 	gpubpf_image_copy_put(l->copy);
@@ -59,7 +63,7 @@ static struct gpubpf_siblings *find_siblings(const struct gpubpf_prefetch *ahead
 	return l;
 }
 
-/* Add an entry. If the images exceed MAX_IMAGE_BYTES together, close the oldest. */
+/* Add an entry for the image. If all images together exceed MAX_IMAGE_BYTES, close the oldest entries. */
 static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, const uint8_t family[32],
 					     struct gpubpf_image_copy *copy)
 {
@@ -82,8 +86,10 @@ static struct gpubpf_siblings *open_siblings(struct gpubpf_prefetch *ahead, cons
 	return l;
 }
 
-/* Does a program of the unit match the kernel? False for a name that may be truncated, because the agent's request
- * would have the whole name. */
+/*
+ * Returns true if a program of the unit matches the kernel. Returns false for a name that may be truncated, because the
+ * agent would request the twin by the full name.
+ */
 static bool is_wanted(const struct gpubpf_unit *unit, const char *name)
 {
 	for (uint32_t i = 0; i < unit->nprogs && strlen(name) < GPUBPF_NAME_SIZE - 1; i++)
@@ -106,7 +112,7 @@ static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, cons
 	return r->kernels[0].whole && r->kernels[0].id != UINT32_MAX ? 0 : -ENOMEM;
 }
 
-/* Make the request that the agent would send for a kernel of the image. */
+/* Make a request like the one that the agent would send for this kernel of the image. */
 static struct gpubpf_twin_req *make_request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
 					    struct gpubpf_image_copy *copy, const char *name)
 {
@@ -145,12 +151,12 @@ static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 
 		if (!r)
 			continue;
-		gpubpf_builders_submit(s->builders, r);
+		gpubpf_builders_submit(s->twins->builders, r);
 		n--;
 	}
 }
 
-/* Submit a request for the names of all kernels of the image. */
+/* Submit a request that lists the names of all kernels of the image. */
 static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin_req *r = make_request(s, req, l->copy, req->kernels[0].whole);
@@ -158,7 +164,7 @@ static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, con
 	if (!r)
 		return;
 	r->lists = true;
-	gpubpf_builders_submit(s->builders, r);
+	gpubpf_builders_submit(s->twins->builders, r);
 }
 
 void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *ahead, struct gpubpf_twin_req *req)
@@ -167,8 +173,8 @@ void gpubpf_prefetch_siblings(struct gpubpf_session *s, struct gpubpf_prefetch *
 	uint8_t family[32];
 
 	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
-	    (req->ahead && !req->lists)) /* req->registers: a twin with a register limit serves only the launch that
-					  * requires it */
+	    /* req->registers: a twin with a limit on registers serves only the launch that requires the limit */
+	    (req->ahead && !req->lists))
 		return;
 	gpubpf_image_key(req, family);
 	l = find_siblings(ahead, family);

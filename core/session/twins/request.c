@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates and frees requests for twins and their answers, copies images, and computes cache keys. */
+/* Creates and frees requests for twins and their results, copies images, and computes cache keys. */
 #include "build_pool.h"
 
 #include <errno.h>
@@ -69,6 +69,7 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 	if (!twin || !gpubpf_ref_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(twin->image);
+	free(twin->code.data);
 	free(twin->included);
 	for (uint32_t i = 0; i < twin->nkernels; i++) {
 		free(twin->kernels[i].functions);
@@ -83,7 +84,9 @@ void gpubpf_twin_clear(struct gpubpf_twin *t)
 {
 	t->reason[0] = t->instead[0] = t->options[0] = t->assembler[0] = 0;
 	free(t->image);
+	free(t->code.data);
 	t->image = NULL;
+	t->code = (struct gpubpf_blob){ 0 };
 	t->route = NULL;
 	gpubpf_twin_store_clear_includes(t);
 	for (uint32_t i = 0; i < t->nkernels; i++) {
@@ -114,18 +117,22 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Copy a memfd, and read each byte only once, since the program that sent it may have it mapped writable. */
+/*
+ * Copy the content of a memfd. Each byte is read only once, because the sender may have mapped the memfd writable and
+ * could change it.
+ */
 static int copy_fd(int fd, void **data, size_t *size, const char *what, char *why, size_t why_size)
 {
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
 	int64_t at = 0;
 
 	if (n < 0 && fd < 0) {
-		snprintf(why, why_size, "the %s did not arrive", what);
+		snprintf(why, why_size, "the application's %s did not arrive", what);
 		return n;
 	}
 	if (n < 0) {
-		snprintf(why, why_size, "the %s is not a sealed memfd of at most %u MiB", what, GPUBPF_IMAGE_MAX >> 20);
+		snprintf(why, why_size, "the application's %s is not a sealed memfd of at most %u MiB", what,
+			 GPUBPF_IMAGE_MAX >> 20);
 		return n;
 	}
 	*data = calloc(1, n + 1);
@@ -137,7 +144,7 @@ static int copy_fd(int fd, void **data, size_t *size, const char *what, char *wh
 		at += got;
 	}
 	if (!*data || at < n) {
-		snprintf(why, why_size, "the %s of %lld bytes could not be read", what, (long long)n);
+		snprintf(why, why_size, "the application's %s of %lld bytes could not be read", what, (long long)n);
 		return -ENOMEM;
 	}
 	*size = n;
@@ -159,7 +166,7 @@ static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_c
 		const struct gpubpf_twin_header *h = &req->headers[i];
 
 		if (h->offset > size || h->size > size - h->offset) {
-			snprintf(why, why_size, "header %s lies outside of its container", h->name);
+			snprintf(why, why_size, "header %s lies outside the container of headers", h->name);
 			return -EPROTO;
 		}
 		copy->headers[i].name = h->name;
@@ -252,8 +259,10 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
 	sha256_update(ctx, size, data);
 }
 
-/* May the image's source include files? Which files is known only after the target has read the source. Only an image
- * of the same build is sure to include the same content, so the key then has the time of the build. */
+/*
+ * Returns true if the image's source may include files. Only the target finds out which files, when it reads the
+ * source. So the key contains the time of the build: images of the same build include the same contents.
+ */
 static bool may_include(const struct gpubpf_image *image)
 {
 	return image->built_ns &&
@@ -262,7 +271,7 @@ static bool may_include(const struct gpubpf_image *image)
 
 void gpubpf_image_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 {
-	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image includes no files and has no headers */
+	const struct gpubpf_image_copy *copy = req->copy; /* NULL: the image has no headers and includes no files */
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);

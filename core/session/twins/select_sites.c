@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selects the programs for the places of each kernel, the second step of a twin's build.
+ * Selects the programs for the places of each kernel, as the second step of a twin's build.
  *
  * Does: Matches the programs of the request with the places of each kernel and of the functions that it calls.
  * Before: m->infos lists the image's kernels and functions with their places.
- * After: m->sites, m->site_kernel, m->progs and m->insertions describe all insertions. A kernel that cannot be probed has a
- * reason.
- * Requires: Verified programs, since the facts decide whether a program fits the device.
+ * After: m->sites, m->site_kernel, m->progs and m->insertions describe all insertions. A kernel that cannot be probed
+ * has a reason.
+ * Requires: Verified programs, because the facts show whether a program can run on the device.
  */
 #include "twin_build.h"
 
@@ -20,12 +20,12 @@
 #include "core/model/param.h"
 #include "core/wire/match.h"
 #include "core/session/base/named_places.h"
-#include "core/session/session.h"
+#include "core/session/private.h"
 #include "core/session/base/signature.h"
 
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* maximum sites of one kernel */
 
-/* The places that the target supports on the device. */
+/* Returns the kinds of places that the target supports on the device. */
 static uint32_t supported_places(const struct gpubpf_twin_build *m)
 {
 	return gpubpf_target_places(m->target, &m->req->caps);
@@ -49,8 +49,10 @@ void gpubpf_twin_build_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...
 	va_end(ap);
 }
 
-/* Does the program need the same frames of the launch's stack as the kernel's other programs? A launch can pass only
- * one stack id. */
+/*
+ * Returns true if the program needs the same frames of the launch's host stack as the kernel's other programs. A launch
+ * can pass only one stack id.
+ */
 static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
 {
 	uint32_t needed = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
@@ -60,8 +62,8 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 		return true;
 	if (k->stack && k->stack != needed) {
 		gpubpf_twin_build_refuse(k,
-					 "program %s requests stacks (helper 27) with another depth, or other skipped "
-					 "frames, than another program of the kernel",
+					 "program %s requests stacks (helper 27) with other flags than another "
+					 "program of the kernel; use the same skip count and depth in both",
 					 prog->name);
 		return false;
 	}
@@ -69,8 +71,10 @@ static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel
 	return true;
 }
 
-/* Can the program run in this kernel? The device must have its resources, such as a clock, and `where`, the kernel or
- * function of its place, the parameters that it names. */
+/*
+ * Returns true if the program can run in this kernel. The device must have what the program uses, such as a clock.
+ * `where` is the kernel or function that has the place; it must have the parameters that the program names.
+ */
 static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_prog *prog,
 			 const struct gpubpf_kernel_info *info, const struct gpubpf_kernel_info *where,
 			 struct gpubpf_twin_kernel *k)
@@ -84,30 +88,30 @@ static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_
 	}
 	if (prog->facts->sm && !(caps->bits & GPUBPF_CAP_SM_ID)) {
 		gpubpf_twin_build_refuse(k,
-					 "program %.30s reads the multiprocessor number (sm, helper 509), which %.60s "
-					 "does not report (capability SM_ID); use the block's number: bid, "
-					 "ctx->block_idx",
+					 "program %.30s reads the multiprocessor number (sm, helper 509), which "
+					 "%.60s does not report (capability SM_ID); use the block number (bid, "
+					 "ctx->block_idx)",
 					 prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
 		gpubpf_twin_build_refuse(k,
 					 "program %s reads the application's allocations (helpers 4, 45, 112 to 115, "
-					 "523, 526), whose addresses are not known on %s (capability ALLOCATIONS)",
+					 "523, 526), whose addresses are unknown on %s (capability ALLOCATIONS)",
 					 prog->name, caps->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
 		gpubpf_twin_build_refuse(k,
-					 "program %s ends threads (helper 507), which this form of code cannot do to "
-					 "single threads (capability EXIT_THREAD)",
+					 "program %s ends threads (helper 507), but in this form of code single "
+					 "threads cannot end (capability EXIT_THREAD)",
 					 prog->name);
 		return false;
 	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
 		gpubpf_twin_build_refuse(k,
-					 "program %s ends threads (helper 507), which could then miss a barrier of "
-					 "the kernel",
+					 "program %s ends threads (helper 507), but the kernel has a barrier, which "
+					 "all threads must reach",
 					 prog->name);
 		return false;
 	}
@@ -118,8 +122,10 @@ static bool program_fits(const struct gpubpf_twin_build *m, const struct gpubpf_
 	return stack_fits(prog, k);
 }
 
-/* Does the site already have this program? Each --attach option for a program makes a copy, and several copies may
- * match the kernel. */
+/*
+ * Returns true if the site already has this program. Each --attach option for a program adds a link, and several of
+ * these may match the kernel.
+ */
 static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < desc->nprogs; i++) {
@@ -132,11 +138,11 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 	return false;
 }
 
-/* Refuse the kernel, because a probe in a recursive function would use stack at every depth of the recursion. */
+/* Refuse the kernel, because a probe in a recursive function would use stack memory at every depth of the recursion. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
-	gpubpf_twin_build_refuse(k, "it calls a function that calls itself: probes in functions would take stack at each "
-				    "depth, which the program has not reserved");
+	gpubpf_twin_build_refuse(k, "it calls a recursive function, in which probes would need stack at each depth "
+				    "that the application did not reserve");
 }
 
 static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, const struct gpubpf_kernel_info *info,
@@ -145,8 +151,10 @@ static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, con
 	return (struct gpubpf_named_scope){ m->infos, info, calls, m->ninfos };
 }
 
-/* Insert the site at every place of its kind; for places with names, only where the set matches. A kernel may also exit
- * inside functions that it calls. */
+/*
+ * Insert the site at every place of its kind. For named places, insert it only where the set of programs matches. A
+ * kernel may also exit inside functions that it calls, so these are searched too.
+ */
 static int insert_site(struct gpubpf_twin_build *m, uint32_t site, const struct gpubpf_kernel_info *info,
 		       const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
 {
@@ -164,8 +172,10 @@ static int insert_site(struct gpubpf_twin_build *m, uint32_t site, const struct 
 	return err;
 }
 
-/* Is the program for this kind of site, and does it match the kernel or `function`? With `set`, a bitmap of programs
- * for this kind of site, the program's bit decides; *bit counts these programs. */
+/*
+ * Returns true if the program is for this kind of site and matches the kernel, or `function` if it is set. If `set` is
+ * not 0, it decides instead. It is a bit mask of programs for this kind of site, and *bit counts these programs.
+ */
 static bool is_matching(const struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_prog *prog,
 			enum gpubpf_site site, const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
 {
@@ -176,7 +186,10 @@ static bool is_matching(const struct gpubpf_twin_build *m, uint32_t kernel, cons
 	return gpubpf_pattern_matches(prog->pattern, function ? function->name : m->req->kernels[kernel].whole);
 }
 
-/* Add a site. All matching programs must fit, because a kernel with only some of its probes would count wrong. */
+/*
+ * Add a site with all matching programs. If one of them cannot run in the kernel, refuse the kernel, because a kernel
+ * with only some of its probes would count wrong.
+ */
 static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
 		     enum gpubpf_site site, const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
@@ -207,8 +220,11 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
-			desc->kernel_id = k->id; /* set the id only if it is used: it depends on the order of kernels in
-						  * the session, and would change the cache's key */
+			/*
+			 * Set the id only if a program uses it. The id depends on the order of kernels in the session,
+			 * so it would make cache keys differ between sessions.
+			 */
+			desc->kernel_id = k->id;
 	}
 	if (!desc->nprogs)
 		return true;
@@ -228,7 +244,7 @@ static bool add_site(struct gpubpf_twin_build *m, uint32_t kernel, const struct 
 	return true;
 }
 
-/* Add sites in the functions that the kernel calls and that programs match. */
+/* Add a site in each function that the kernel calls and that a program for functions matches. */
 static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -243,7 +259,9 @@ static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 		else if (k->recurses)
 			refuse_recursion(k);
 		else if (++n > GPUBPF_MAX_CALLS)
-			gpubpf_twin_build_refuse(k, "it calls more than %d functions that programs name; name fewer",
+			gpubpf_twin_build_refuse(k,
+						 "it calls more than %d functions that patterns of programs match; "
+						 "use narrower patterns",
 						 GPUBPF_MAX_CALLS);
 		if (k->reason[0])
 			return false;
@@ -254,7 +272,7 @@ static bool add_calls(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 	return true;
 }
 
-/* Add a site for each different set of programs at the kernel's places of a kind with names. */
+/* Add a site for each different set of programs at the kernel's named places of a kind. */
 static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
 		      enum gpubpf_site site, const bool *calls)
 {
@@ -264,8 +282,8 @@ static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 
 	if (n > GPUBPF_MAX_SETS) {
 		gpubpf_twin_build_refuse(&m->twin->kernels[kernel],
-					 "more than %d different sets of programs name its places of "
-					 "gpu/%s/; name fewer",
+					 "programs form more than %d different combinations at its places of "
+					 "gpu/%s/; use fewer programs",
 					 GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
 		return false;
 	}
@@ -276,7 +294,7 @@ static bool add_named(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 	return true;
 }
 
-/* Add sites at the kernel's own places, and at its instructions. */
+/* Add sites at the kernel's own places, such as its entry, and at its instructions. */
 static bool add_kernel(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
 		       const bool *calls)
 {
@@ -290,7 +308,7 @@ static bool add_kernel(struct gpubpf_twin_build *m, uint32_t kernel, const struc
 	return true;
 }
 
-/* List the kernel's places for inspect. Places at named instructions are omitted, since there are too many. */
+/* List the kernel's places for inspect. Places of gpu/insn/ are omitted, because there are too many. */
 static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_kernel *k,
 			const struct gpubpf_kernel_info *info, const bool *calls)
 {
@@ -304,8 +322,10 @@ static bool list_places(const struct gpubpf_twin_build *m, struct gpubpf_twin_ke
 	return k->places;
 }
 
-/* Add sites in the kernel and in the functions that it calls. Agents request twins of all kernels for a program in
- * functions; only the kernel's code shows whether it calls such a function. */
+/*
+ * Add sites in the kernel and in the functions that it calls. For a program in functions, agents request twins of all
+ * kernels, because only the kernel's code shows whether it calls such a function.
+ */
 static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
 	bool inspect = m->s->opts.inspect, functions = supported_places(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
@@ -324,7 +344,7 @@ static bool add_sites(struct gpubpf_twin_build *m, uint32_t kernel, const struct
 	return fits;
 }
 
-/* Set the kernel's id in all its sites from `from` on, if one of them uses it. */
+/* If a site of the kernel, from index `from` on, uses the kernel's id, set the id in all sites of the kernel. */
 static void share_id(struct gpubpf_twin_build *m, uint32_t from)
 {
 	uint64_t id = 0;
@@ -335,7 +355,10 @@ static void share_id(struct gpubpf_twin_build *m, uint32_t from)
 		m->sites[i].kernel_id = id;
 }
 
-/* Does the target support the places of all programs that may match the kernel? */
+/*
+ * Returns true if the target supports the places of all programs that may match the kernel. Otherwise refuses the
+ * kernel.
+ */
 static bool places_fit(const struct gpubpf_twin_build *m, uint32_t kernel)
 {
 	const struct gpubpf_unit *unit = &m->req->unit;
@@ -366,16 +389,17 @@ static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 	uint32_t nsites = m->nsites, nprogs = m->nprogs, old_ninsertions = m->insertions.n;
 
 	if (!info)
-		gpubpf_twin_build_refuse(k, "the program's image does not define it");
+		gpubpf_twin_build_refuse(k, "the application's image for the device has no kernel of this name");
 	else if (!m->s->opts.closed_libraries && gpubpf_target_is_closed(m->target, m->req->from))
 		gpubpf_twin_build_refuse(k,
-					 "it is code of %.60s, whose licence may forbid changes; --closed-libraries "
-					 "allows them",
+					 "its code is from %.60s, whose licence may forbid changes; use "
+					 "--closed-libraries to allow them",
 					 m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		gpubpf_twin_build_refuse(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
-		gpubpf_twin_build_refuse(k, "the session already has %u kernels", GPUBPF_MAX_KERNEL_IDS);
+		gpubpf_twin_build_refuse(k, "the session already has %u kernels, which is the maximum",
+					 GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
 	k->signature = info ? gpubpf_signature_create(info->params, info->nparams) : NULL;
 	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))
@@ -387,7 +411,7 @@ static void select_kernel_sites(struct gpubpf_twin_build *m, uint32_t kernel)
 		m->insertions.n = old_ninsertions;
 	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_first_program(&m->req->unit) &&
 		   !gpubpf_named_first_program(&m->req->unit)) {
-		gpubpf_twin_build_refuse(k, "no program names it");
+		gpubpf_twin_build_refuse(k, "no program matches it");
 	}
 	share_id(m, nsites);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The twins of a session by the keys of their requests. */
+/* Caches the twins of a session in memory, by the keys of their requests. */
 #include "twin_cache.h"
 
 #include <stdlib.h>

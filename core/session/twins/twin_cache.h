@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The twins of a session by the keys of their requests. Builders share the cache. The caller of each function except
- * init and finish must hold its lock. */
+/*
+ * A cache of a session's twins, by the keys of their requests. All builders share the cache. Except for init and
+ * finish, the caller of each function must hold the cache's lock.
+ */
 #ifndef GPUBPF_SESSION_TWIN_CACHE_H
 #define GPUBPF_SESSION_TWIN_CACHE_H
 
@@ -15,24 +17,28 @@ struct gpubpf_twin;
 
 struct gpubpf_twin_cache {
 	pthread_mutex_t *lock;
-	pthread_cond_t added; /* signalled when a twin was added, or the cache stops */
-	struct gpubpf_cached_twin *row[GPUBPF_TWIN_CACHE_ROWS]; /* by the first byte of the key */
+	pthread_cond_t added; /* signalled when a twin is added, or when the cache stops */
+	struct gpubpf_cached_twin *row[GPUBPF_TWIN_CACHE_ROWS]; /* hash table, indexed by the first byte of the key */
 	uint32_t n;
 	bool stop;
 };
 
-/* *cache must be zeroed, and the lock must outlive it. */
+/* *cache must be zeroed. The lock must exist longer than the cache. */
 void gpubpf_twin_cache_init(struct gpubpf_twin_cache *cache, pthread_mutex_t *lock);
-/* Returns the twin from the cache; waits for it if a builder is building it. NULL: it is not in the cache, and no
- * builder is building it. */
+/*
+ * Returns the twin with this key. If a builder is building it, waits until the twin is added. Returns NULL if the cache
+ * has no such twin and no builder is building it.
+ */
 struct gpubpf_twin *gpubpf_twin_cache_find(struct gpubpf_twin_cache *cache, const uint8_t key[32]);
-/* As gpubpf_twin_cache_find(). If it returns NULL and *claim, the caller must build the twin. If *claim is NULL too, the
- * cache is full, or the session stops. */
+/*
+ * Like gpubpf_twin_cache_find(). If it returns NULL and sets *claim, the caller must build the twin and call
+ * gpubpf_twin_cache_put(). If *claim is NULL too, the cache is full, or the session stops.
+ */
 struct gpubpf_twin *gpubpf_twin_cache_get(struct gpubpf_twin_cache *cache, const uint8_t key[32],
 					  struct gpubpf_cached_twin **claim);
-/* Adds the twin that was built for the claim, and wakes all threads that wait for it. */
+/* Add the twin that was built for the claim, and wake all threads that wait for it. */
 void gpubpf_twin_cache_put(struct gpubpf_twin_cache *cache, struct gpubpf_cached_twin *claim, struct gpubpf_twin *twin);
-/* Ends the waits of all threads, which then get NULL. */
+/* End the waits of all threads. These threads then get NULL. */
 void gpubpf_twin_cache_stop(struct gpubpf_twin_cache *cache);
 void gpubpf_twin_cache_finish(struct gpubpf_twin_cache *cache);
 

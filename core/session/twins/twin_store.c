@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores whole twins on disk, one file each, in the folder of the workers' results (core/worker/result_cache.h). The
- * key of a twin covers all its inputs, so that the session finds it without reading the program's image or starting a
- * worker. Files that the source includes are not in the key. Instead, the stored file lists each path that an #include
- * tries, with the state of the file there. The twin is valid while these states are unchanged. Refusals are not stored.
+ * Stores complete twins on disk, one file per twin, in the folder of the workers' results (core/worker/result_cache.h).
+ * The key of a twin covers all its inputs. So the session finds the twin without a worker. Refusals are not stored.
+ *
+ * Files that the source includes are not part of the key. Instead, the stored file lists each path that an #include
+ * tries, with the state of the file at this path. The twin is valid while these states are unchanged.
  */
 #include "twin_store.h"
 
@@ -18,16 +19,16 @@
 #include "core/worker/job.h"
 #include "core/worker/result_cache.h"
 #include "core/worker/spawn.h"
-#include "core/session/session.h"
+#include "core/session/private.h"
 #include "core/session/base/signature.h"
 
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 #define MAX_TARGETS 64
 #define PATH_SIZE 4096
 
 /* -- the key -- */
 
-/* Encode all programs that may be inserted, as a job for a worker that has one site per program. */
+/* Encode all programs that the twin may contain, as a worker's job that has one site per program. */
 static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	const struct gpubpf_layout *layout = &req->layout;
@@ -44,9 +45,9 @@ static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_t
 						  .caps = &req->caps,
 						  .print_layout = layout->prints,
 						  .registers = req->registers,
-						  .run_in_maps = s->raw,
-						  .plain_mem = s->raw,
-						  .checked = s->raw == GPUBPF_RAW_CHECKED,
+						  .run_in_maps = gpubpf_session_raw(s),
+						  .plain_mem = gpubpf_session_raw(s),
+						  .checked = gpubpf_session_raw(s) == GPUBPF_RAW_CHECKED,
 					  } };
 	int err = -ENOMEM;
 
@@ -65,7 +66,7 @@ static int encode_programs(const struct gpubpf_session *s, const struct gpubpf_t
 	return err;
 }
 
-/* Encode the inputs of select_sites.c that are not in the job: patterns, and facts about the programs. */
+/* Encode the inputs of select_sites.c that the job lacks: patterns, and some facts about the programs. */
 static void encode_selection(const struct gpubpf_twin_req *req, struct gpubpf_writer *w)
 {
 	bool numbered = false;
@@ -86,7 +87,7 @@ static void encode_selection(const struct gpubpf_twin_req *req, struct gpubpf_wr
 	}
 }
 
-/* Encode the identity of the tools that build the twin: the worker programs, and the user's assembler. */
+/* Encode the identity of the tools that build the twin (the worker programs and the user's assembler), and options. */
 static void encode_tools(const struct gpubpf_session *s, struct gpubpf_writer *w)
 {
 	char path[512], identity[PATH_SIZE + 64];
@@ -99,10 +100,13 @@ static void encode_tools(const struct gpubpf_session *s, struct gpubpf_writer *w
 		gpubpf_worker_identity(path, identity, sizeof(identity));
 		gpubpf_put_str(w, identity);
 	}
-	gpubpf_put_str(w, s->assembler ? s->assembler : "");
+	identity[0] = 0;
+	if (gpubpf_session_assembler(s))
+		gpubpf_worker_identity(gpubpf_session_assembler(s), identity, sizeof(identity));
+	gpubpf_put_str(w, identity);
 	gpubpf_put_str(w, s->opts.route ? s->opts.route : "");
 	gpubpf_put_u8(w, s->opts.closed_libraries);
-	gpubpf_put_u8(w, s->raw);
+	gpubpf_put_u8(w, gpubpf_session_raw(s));
 }
 
 bool gpubpf_twin_store_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req, uint8_t key[32])
@@ -146,8 +150,10 @@ struct file_state {
 	uint64_t exists, device, inode, size, written, changed;
 };
 
-/* Read the state of a file. *newer is set if the file has changed since the application built its program, so that the
- * included version is not known. */
+/*
+ * Read the state of a file. Sets *newer if the file has changed since the application was built. Then it is not known
+ * which version of the file the application includes.
+ */
 static struct file_state stat_file(const char *path, uint64_t built_ns, bool *newer)
 {
 	struct stat st;
@@ -175,8 +181,10 @@ static const char *next_line(const char *at, const char *end, const char *begin)
 	return NULL;
 }
 
-/* Encode the paths that the pieces list (core/wire/included.h), each with the file's state. False: the list is
- * incomplete, or a file is newer than the build. */
+/*
+ * Encode the paths that the pieces list (core/wire/included.h), each with the state of its file. Returns false if the
+ * list is incomplete, or if a file is newer than the build.
+ */
 static bool encode_included(const struct gpubpf_twin_image *pieces, uint64_t built_ns, struct gpubpf_writer *w)
 {
 	bool known = false, newer = false;
@@ -289,6 +297,7 @@ void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32]
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		encode_kernel(&twin->kernels[i], &w);
 	gpubpf_put_bytes(&w, twin->image, twin->size);
+	gpubpf_put_bytes(&w, twin->code.data ? twin->code.data : "", twin->code.size);
 	if (!w.failed)
 		gpubpf_result_cache_put(s->opts.cache_dir, key, w.data, w.size, GPUBPF_RESULT_CACHE_BOUND);
 	gpubpf_writer_finish(&w);
@@ -338,7 +347,7 @@ static bool get_kernel(struct gpubpf_reader *r, struct gpubpf_twin_kernel *k)
 	return get_signature(r, k) && (!has || k->functions) && !r->failed;
 }
 
-/* Returns the name of the target with that name, as a pointer to static memory; NULL: there is no such target. */
+/* Returns the name of the target as a string in static memory, or NULL if there is no such target. */
 static const char *find_route_name(const char *name)
 {
 	const struct gpubpf_target_info *t;
@@ -352,8 +361,8 @@ static const char *find_route_name(const char *name)
 static bool get_twin(struct gpubpf_reader *r, struct gpubpf_twin *twin)
 {
 	char route[32];
-	const void *image;
-	size_t size;
+	const void *image, *code;
+	size_t size, code_size;
 
 	twin->kind = gpubpf_get_u32(r);
 	gpubpf_get_str(r, route, sizeof(route));
@@ -367,10 +376,15 @@ static bool get_twin(struct gpubpf_reader *r, struct gpubpf_twin *twin)
 		if (!get_kernel(r, &twin->kernels[i]))
 			return false;
 	image = gpubpf_get_bytes(r, &size);
-	if (!image || !size || !gpubpf_reader_done(r) || !(twin->image = malloc(size)))
+	code = gpubpf_get_bytes(r, &code_size);
+	if (!image || !code || !size || !gpubpf_reader_done(r) || !(twin->image = malloc(size)) ||
+	    (code_size && !(twin->code.data = malloc(code_size))))
 		return false;
 	memcpy(twin->image, image, size);
 	twin->size = size;
+	if (code_size)
+		memcpy(twin->code.data, code, code_size);
+	twin->code.size = code_size;
 	return true;
 }
 

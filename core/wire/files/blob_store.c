@@ -21,16 +21,18 @@
 
 #define MAGIC 0x3174706b66706267ull /* "gbpfkpt1" */
 #define MAX_FILE_BYTES (16u << 20)
-#define CACHE "gpubpf" /* last component of the cache's path */
+#define CACHE "gpubpf" /* name of the cache's root folder */
 
-/* Only this user and root can replace the content of a folder with that owner. */
+/* Does the folder belong to this user or to root? Other users can then not replace its content. */
 static bool is_trusted(const struct stat *st)
 {
 	return st->st_uid == geteuid() || !st->st_uid;
 }
 
-/* Creates folder `name` in `dir`, or reports why it does not. The cache creates nothing in a folder of another user,
- * who could replace it. */
+/*
+ * Create the folder `name` in `dir`. Returns -EPERM if `dir` belongs to another user, who could replace the new folder.
+ * Returns -ENOENT if `make` is false.
+ */
 static int make_in(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -44,7 +46,7 @@ static int make_in(int dir, const char *name, bool make)
 	return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Opens a folder above the cache's root. A symbolic link there must belong to root or the user. */
+/* Open a folder above the cache's root. If `name` is a symbolic link, it must belong to root or this user. */
 static int open_above(int dir, const char *name, bool make)
 {
 	struct stat st;
@@ -60,7 +62,7 @@ static int open_above(int dir, const char *name, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens a folder of the cache. */
+/* Open the cache's root or a folder below it. Returns -EPERM if other users own it or have access. */
 static int open_own(int dir, const char *name, bool make)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), err;
@@ -81,7 +83,10 @@ static int open_own(int dir, const char *name, bool make)
 	return fd;
 }
 
-/* Returns the cache's root: the last component named CACHE, else the last component. */
+/*
+ * Returns the position of the cache's root in the path: the last component that is named CACHE, or the last component
+ * if none is.
+ */
 static const char *find_root(const char *path)
 {
 	const char *root = NULL, *last = path;
@@ -122,7 +127,7 @@ int gpubpf_blob_open_dir(const char *folder, bool make)
 	return fd;
 }
 
-/* -- temporary files: their writer holds a lock -- */
+/* -- temporary files; the process that writes one holds a lock on it -- */
 
 #define TEMP ".tmp."
 
@@ -170,8 +175,10 @@ bool gpubpf_blob_delete_temp(int dir, const char *name)
 	return left;
 }
 
-/* Returns true once for each folder in a process, for at most eight folders, because listing a folder may take longer
- * than writing a file. */
+/*
+ * Is this the first use of the folder in this process? Used to remove stale temporary files only once, because listing
+ * a folder may take longer than writing a file. Returns false for all folders after the first eight.
+ */
 static bool is_first_use(int dir)
 {
 	static uint64_t known[8];
@@ -266,9 +273,9 @@ int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **da
 	return err;
 }
 
-/* -- blobs, each stored with its whole key -- */
+/* -- blobs; each file also contains the blob's key -- */
 
-/* Returns the data in a cache file. NULL: the file is torn, or belongs to another key. */
+/* Returns the data in a cache file. Returns NULL if the file is incomplete or damaged, or has another key. */
 static const void *content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
 {
 	uint8_t digest[32];
@@ -316,7 +323,8 @@ void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, s
 	if (bytes)
 		return memmove(file, bytes, *size);
 	free(file);
-	delete_blob(folder, name); /* a torn file: the caller computes the blob and adds it again */
+	/* the file is damaged or has another key; the caller computes the blob again and adds it */
+	delete_blob(folder, name);
 	return NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs, one file each, in a folder of the user with mode 0700, which is created if it is missing. Files have mode 0600
- * and appear as a whole or not at all. Callers must not trust data that they read back. Libc only.
+ * Stores blobs as files in a folder of the user. Folders have mode 0700 and are created if they are missing. Files have
+ * mode 0600 and appear by rename, so readers see a complete file or none. Callers must not trust data that they read
+ * back. This file uses only libc.
  */
 #ifndef GPUBPF_WIRE_BLOB_CACHE_H
 #define GPUBPF_WIRE_BLOB_CACHE_H
@@ -10,10 +11,11 @@
 #include <stddef.h>
 
 /*
- * Opens a folder. make: also creates it and the folders above it if they are missing. From the cache's root
- * (.../gpubpf) down, the user must own each folder, with mode 0700, and none may be a link. Above the root, links must
- * belong to the user or root, and folders are created only inside a folder of either. -EPERM: one of these rules is
- * violated.
+ * Opens a folder. With `make`, missing folders in the path are created. Returns a descriptor, or -errno. -EPERM means
+ * that one of these rules is violated:
+ * - The cache's root (.../gpubpf) and folders below it belong to the user, have mode 0700, and are not symbolic links.
+ * - Symbolic links above the root belong to the user or root.
+ * - Folders are created only inside a folder of the user or root.
  */
 int gpubpf_blob_open_dir(const char *folder, bool make);
 
@@ -21,24 +23,28 @@ int gpubpf_blob_open_dir(const char *folder, bool make);
 
 /* Creates and locks a temporary file with a new name. Returns a descriptor, or -errno. */
 int gpubpf_blob_create_temp(int dir, char name[GPUBPF_BLOB_TEMP_NAME_SIZE]);
-/* Closes a temporary file, and renames it to `name`, or removes it if `err` is not 0. 0 or -errno. */
+/* Closes a temporary file. If `err` is 0, first renames it to `name`, otherwise removes it. Returns 0 or -errno. */
 int gpubpf_blob_finish_file(int dir, int fd, const char *temp, const char *name, int err);
-/* Is this a name from gpubpf_blob_create_temp()? */
+/* Does the name have the form of names from gpubpf_blob_create_temp()? */
 bool gpubpf_blob_is_temp(const char *name);
-/* Removes a temporary file if no process writes it any more. Returns true if it tried to remove the file. */
+/* Removes a temporary file, unless a process still writes it. Returns true if it tried to remove the file. */
 bool gpubpf_blob_delete_temp(int dir, const char *name);
 
-/* Stores data in the file `name`, unless that file exists. 0 or -errno. */
+/* Stores data in the file `name`, unless that file already exists. Returns 0 or -errno. */
 int gpubpf_blob_write(const char *folder, const char *name, const void *data, size_t size);
-/* Reads the file `name`, of at most `max` bytes; *data is malloc'd. -ENOENT: there is no such file. */
+/*
+ * Reads the file `name`, which may have at most `max` bytes. The caller frees *data. Returns 0, or -errno: -ENOENT if
+ * there is no such file.
+ */
 int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **data, size_t *size);
 
 /*
- * Finds a blob by its key, which is all inputs that the blob was computed from. A file contains the whole key and a
- * digest. A torn file, or a file of another key, is removed and counts as missing. Returns a malloc'd copy, or NULL.
+ * Finds a blob by its key. The key consists of all inputs from which the blob was computed. The file contains the
+ * complete key and a digest. If the file is damaged or has another key, the function removes it. Returns a copy that
+ * the caller frees, or NULL if there is no valid file.
  */
 void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, size_t *size);
-/* Adds a blob. Ignores errors. */
+/* Adds a blob to the cache. Errors are ignored. */
 void gpubpf_blob_cache_add(const char *folder, const void *key, size_t nkey, const void *data, size_t size);
 void gpubpf_blob_cache_delete(const char *folder, const void *key, size_t nkey);
 

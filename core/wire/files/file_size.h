@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a memfd of `size` bytes within the process's limit on file sizes (ulimit -f)? A write beyond it would raise
- * SIGXFSZ, which ends the process. */
+/*
+ * Checks a memfd's size against the process's limit on file sizes (ulimit -f). A write beyond the limit would raise
+ * SIGXFSZ, which ends the process.
+ */
 #ifndef GPUBPF_WIRE_FILE_SIZE_H
 #define GPUBPF_WIRE_FILE_SIZE_H
 

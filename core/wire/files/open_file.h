@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens regular files at paths that other users may control: it neither blocks at a FIFO nor opens a device.
- * Libc only. */
+/*
+ * Opens regular files at paths that other users may control. The functions neither block at a FIFO nor open a device.
+ * This file uses only libc.
+ */
 #ifndef GPUBPF_WIRE_OPEN_FILE_H
 #define GPUBPF_WIRE_OPEN_FILE_H
 
@@ -11,15 +13,15 @@
 #include <unistd.h>
 
 /*
- * Opens a regular file in the folder `dir` (AT_FDCWD: by its path) for reading. `flags`: additional flags of open(2).
- * Returns a descriptor or -errno: -EISDIR for a folder, -EINVAL for another kind of file.
+ * Opens a regular file in the folder `dir` for reading; with AT_FDCWD, `name` is a path. `flags` are additional flags
+ * of open(2). Returns a descriptor or -errno: -EISDIR for a folder, -EINVAL for another type of file.
  */
 static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 {
 	struct stat st;
 	int fd;
 
-	/* check the type first, because opening a device may have effects */
+	/* check the type before open(2), because opening a device may have side effects */
 	if (fstatat(dir, name, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -27,13 +29,13 @@ static inline int gpubpf_open_regular(int dir, const char *name, int flags)
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) /* the file may have been replaced since */
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) /* check again, because the file may have been replaced */
 		return fd;
 	close(fd);
 	return -EINVAL;
 }
 
-/* Opens a regular file for reading. After an error: NULL, and errno is set. */
+/* Opens a regular file for reading. On error, returns NULL and sets errno. */
 static inline FILE *gpubpf_fopen_regular(const char *path)
 {
 	int fd = gpubpf_open_regular(AT_FDCWD, path, 0);

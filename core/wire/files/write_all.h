@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes all bytes to a blocking file, pipe or memfd: 0 or -errno. */
+/* Writes all bytes to a blocking file descriptor (file, pipe or memfd). Returns 0 or -errno. */
 #ifndef GPUBPF_WIRE_WRITE_ALL_H
 #define GPUBPF_WIRE_WRITE_ALL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sandbox of a worker: limits, a user namespace, a Landlock domain, dropped capabilities, and at last the system
- * call filter.
+ * Sets up the sandbox of a worker: resource limits, a user namespace, a Landlock domain, fewer capabilities, and
+ * finally the seccomp filter of system calls.
  */
 #include "sandbox.h"
 
@@ -26,8 +26,9 @@
 #include "core/model/diag.h"
 #include "core/wire/files/write_all.h"
 
-#define FILE_LIMIT_BYTES (1ull << 30) /* maximum size of a file that a worker writes: results are memfds */
-#define NEW_CALL 452                  /* number of the first system call that is newer than calls.def */
+/* maximum size of a file that a worker writes, including the memfds of its results */
+#define FILE_LIMIT_BYTES (1ull << 30)
+#define NEW_CALL 452                  /* number of the first system call that is newer than the rows of calls.def */
 #define NEW_CALLS 128
 
 /* -- the filter -- */
@@ -42,7 +43,7 @@ enum who {
 	EVERY = STRICT | VENDOR,
 };
 
-#define CLONE_DETACHED_OLD 0x00400000 /* Linux ignores it; musl sets it */
+#define CLONE_DETACHED_OLD 0x00400000 /* musl sets this flag; Linux ignores it */
 #define THREAD_MUST (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
 #define THREAD_MAY                                                                                          \
 	(CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | \
@@ -50,11 +51,11 @@ enum who {
 #define FORK_MAY (CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)
 #define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
 
-/* A row of calls.def. */
+/* a row of calls.def */
 struct call {
-	int nr;              /* negative: the architecture does not have the call */
-	unsigned who, error; /* who: workers that may make the call; error: 0, or the errno with which it
-			      * fails (ABSENT) */
+	int nr; /* number of the system call; negative: the architecture does not have it */
+	/* who: the workers that may make the call. error: 0, or the errno with which the call fails (ABSENT). */
+	unsigned who, error;
 	unsigned nconds;
 	struct scmp_arg_cmp conds[2];
 };
@@ -88,7 +89,7 @@ static int add_calls(scmp_filter_ctx ctx, unsigned who)
 	return err;
 }
 
-/* Makes system calls that are newer than calls.def fail with ENOSYS: libc then falls back to older ones. */
+/* Makes system calls that are newer than calls.def fail with ENOSYS, so that libc uses older system calls instead. */
 static int add_new_calls(scmp_filter_ctx ctx)
 {
 	int err = 0;
@@ -98,7 +99,10 @@ static int add_new_calls(scmp_filter_ctx ctx)
 	return err;
 }
 
-/* Loads the filter for all threads. A call of another ABI, where numbers have other meanings, ends the process. */
+/*
+ * Loads the filter for all threads. A system call of another ABI ends the process, because the same number means
+ * another call there.
+ */
 static int load(scmp_filter_ctx ctx)
 {
 	int err = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -123,9 +127,8 @@ static int filter_calls(unsigned who)
 }
 
 /*
- * Makes ioctl(2) requests to terminals fail (TIOCSTI injects input into the user's terminal), and requests to sockets
- * (FIOSETOWN directs signals to any process). This needs a second filter, because calls.def can only list what is
- * allowed.
+ * Makes ioctl(2) requests of terminals and sockets fail. TIOCSTI would inject input into the user's terminal, and
+ * FIOSETOWN would send signals to any process. This needs a second filter, because calls.def only lists allowed calls.
  */
 static int filter_requests(void)
 {
@@ -156,7 +159,10 @@ static int write_text(const char *path, const char *text)
 	return err;
 }
 
-/* Maps the ids of this namespace to themselves in the namespace of process pid. */
+/*
+ * Writes the file `name` (uid_map or gid_map) of process `pid`: it maps each id of this process's namespace to the same
+ * id.
+ */
 static int copy_map(const char *name, pid_t pid)
 {
 	char path[64], text[4096] = "";
@@ -175,7 +181,7 @@ static int copy_map(const char *name, pid_t pid)
 	return write_text(path, text);
 }
 
-/* Maps only this process's own ids, which needs no privileges. Other ids then show as 65534. */
+/* Maps only this process's own user and group id, which needs no privileges. Other ids are shown as 65534. */
 static int map_self(uid_t uid, gid_t gid)
 {
 	char text[40];
@@ -190,8 +196,8 @@ static int map_self(uid_t uid, gid_t gid)
 }
 
 /*
- * Starts a process that stays in the old namespace, where root has the right to map all ids. So root can still access
- * files of other users.
+ * Starts a process that stays in the old user namespace, where root may map all ids. This process writes the id maps of
+ * the worker's new namespace, so that root's worker can still access files of other users.
  */
 static pid_t start_mapper(int start[2])
 {
@@ -226,9 +232,9 @@ static bool finish_mapper(pid_t pid, int start, bool go)
 }
 
 /*
- * Enters a new user namespace. Across user namespaces Linux denies access that requires ptrace(2) rights:
- * /proc/PID/mem, environ, maps and fd, process_vm_readv(). Ids without a mapping show as 65534; rights to files do not
- * change.
+ * Enters a new user namespace. Linux then denies every access that requires ptrace(2) rights over processes in other
+ * user namespaces. Examples are /proc/PID/mem, environ, maps and fd, and process_vm_readv(). Ids without a mapping are
+ * shown as 65534. File permissions do not change.
  */
 static void leave_user_namespace(void)
 {
@@ -242,16 +248,16 @@ static void leave_user_namespace(void)
 		map_self(uid, gid);
 }
 
-/* The struct of Linux 6.12; older headers have fewer members. */
+/* struct landlock_ruleset_attr as in Linux 6.12; older headers have fewer members */
 struct landlock_domain {
 	uint64_t files, net, scoped;
 };
 
-#define LANDLOCK_SCOPES 6 /* first Landlock ABI version that confines signals and abstract sockets to a domain */
-#define LANDLOCK_TCP 4    /* first version that restricts TCP */
-#define LANDLOCK_REFER 2  /* first version that can allow rename() between folders */
+#define LANDLOCK_SCOPES 6 /* first Landlock ABI version that restricts signals and abstract sockets to the domain */
+#define LANDLOCK_TCP 4    /* first Landlock ABI version that restricts TCP */
+#define LANDLOCK_REFER 2  /* first Landlock ABI version that can allow rename() between folders */
 
-/* Allows renaming between folders, which every domain denies unless a rule allows it. */
+/* Allows rename() between folders, which every Landlock domain denies by default. */
 static int allow_renames(int ruleset)
 {
 	struct landlock_path_beneath_attr all = { .allowed_access = LANDLOCK_ACCESS_FS_REFER };
@@ -266,8 +272,8 @@ static int allow_renames(int ruleset)
 }
 
 /*
- * Enters a Landlock domain, which denies ptrace(2) rights to every process outside of it, as a user namespace does.
- * Returns true if the domain also confines signals.
+ * Enters a Landlock domain. Like a user namespace, the domain denies ptrace(2) rights over processes outside of the
+ * domain. Returns true if signals are also restricted to the domain.
  */
 static bool enter_landlock(void)
 {
@@ -293,8 +299,8 @@ static bool enter_landlock(void)
 }
 
 /*
- * Drops capabilities: Linux denies ptrace(2) rights over a process that has a capability which the caller lacks. Root
- * keeps only the capabilities to open files of other users.
+ * Drops capabilities, because Linux denies ptrace(2) rights over a process that has a capability which the caller
+ * lacks. A worker of root keeps only the capabilities to open files of other users.
  */
 static int drop_capabilities(void)
 {
@@ -330,8 +336,8 @@ static int refuse(struct gpubpf_diag *diag, const char *what, int err)
 }
 
 /*
- * Isolates workers that open files from other processes, because a filter does not see paths. *confined: their signals
- * reach no other process.
+ * Isolates a worker from the user's other processes. Needed if the worker may open files: the seccomp filter does not
+ * see paths such as /proc/PID/mem. Sets *confined if the worker's signals cannot reach processes outside of its domain.
  */
 static int leave_processes(bool *confined, struct gpubpf_diag *diag)
 {
@@ -360,7 +366,7 @@ int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 	if (file.rlim_max > FILE_LIMIT_BYTES)
 		file.rlim_max = FILE_LIMIT_BYTES;
 	file.rlim_cur = file.rlim_max;
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with EFBIG instead of ending the process */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails with EFBIG, and does not end the process */
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "setrlimit", -errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

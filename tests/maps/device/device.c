@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device library on OpenCL devices: thousands of work-items work on the tool's own arena at
- * once. Nothing may be lost or duplicated, and refused operations are counted.
- *   device default|intel|oclgrind [SPIRV-FILE]
+ * device default|intel|oclgrind [SPIRV-FILE]: runs the device library on an OpenCL device. Thousands of work-items use
+ * the tool's own arena at once. No update may be lost or duplicated, and refused operations must be counted.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -93,7 +92,7 @@ static void test_counter4(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* sums the values of all multiprocessors */
+/* Returns the sum of a value over all multiprocessors. */
 static uint64_t sum_of(const struct fixture *f, const uint64_t *values)
 {
 	uint64_t sum = 0;
@@ -128,7 +127,7 @@ struct wide {
 	uint64_t a, b, c;
 };
 
-/* After the map is emptied, can the host insert exactly max_entries new keys? */
+/* Empty the map. Returns true if the host can then insert exactly max_entries new keys, so that no element was lost. */
 static bool all_free(struct fixture *f)
 {
 	uint32_t n = f->maps[0].max_entries, i;
@@ -181,7 +180,9 @@ static uint32_t count_keys(struct fixture *f)
 	return n;
 }
 
-/* Counts elements of an LRU table without a key: the number of inserts before the first eviction. */
+/*
+ * Returns the number of elements of an LRU table that have no key, which is the number of inserts before an eviction.
+ */
 static uint32_t count_unused(struct fixture *f)
 {
 	struct wide key = { .b = 2 };
@@ -193,8 +194,10 @@ static uint32_t count_unused(struct fixture *f)
 			return key.a;
 }
 
-/* Inserts more keys than fit: every insert succeeds and the remaining elements are whole. If a work-item
- * uses a key during its eviction, the element stays free for the next insert; no element may be lost. */
+/*
+ * Insert more keys than the LRU table holds: every insertion succeeds, and the remaining elements are intact. If a
+ * work-item uses a key during its eviction, the element stays free for the next insertion. No element may be lost.
+ */
 static void test_lru(struct gpu *gpu, uint32_t keys, uint32_t room)
 {
 	uint64_t out[4], cursor = 0, value = 7;
@@ -243,7 +246,10 @@ static void test_hash_churn(struct gpu *gpu)
 	ok(out[0] - out[1] == seen, "churn: %llu inserted, %llu deleted, %u left", (unsigned long long)out[0],
 	   (unsigned long long)out[1], seen);
 	ok(out[2] == 0 && wrong == 0, "churn: %llu unexpected results, %u wrong values", (unsigned long long)out[2], wrong);
-	/* a CPU may preempt a lock's holder longer than waiters wait: such timeouts are counted and must be rare */
+	/*
+	 * A CPU may preempt the holder of a lock longer than others wait for it. Such timeouts are counted and must be
+	 * rare.
+	 */
 	timeouts = ((const struct gpubpf_map_ctl *)((char *)f.arena + f.layout.maps[0].ctl))->lock_timeouts;
 	ok(out[3] <= timeouts && timeouts < items / 8, "churn: %llu waited for a lock in vain, %llu counted",
 	   (unsigned long long)out[3], (unsigned long long)timeouts);
@@ -256,7 +262,7 @@ struct queued {
 	uint32_t odd, pad;
 };
 
-/* empties the queue: number of values, of broken values, and the sum */
+/* Empty the queue. Returns the sum of its values; *n is their number and *wrong the number of corrupt ones. */
 static uint64_t left_over(struct fixture *f, uint32_t *n, uint32_t *wrong)
 {
 	struct queued got = { 0 };
@@ -298,7 +304,7 @@ static void test_queue_fill(struct gpu *gpu, uint64_t flags, const char *name)
 		return;
 	left_over(&f, &n, &wrong);
 	ok(n == 100 && !wrong && !out[2], "%s: %u values, all whole", name, n);
-	/* a CPU may preempt the holder of a claim longer than waiters wait */
+	/* A CPU may preempt the holder of a claimed entry longer than others wait for it. */
 	ok(out[0] + out[1] + out[3] == items && (flags == BPF_EXIST ? !out[1] : out[0] == 100) && out[3] < items / 2,
 	   "%s: %llu went in, %llu not, %llu waited in vain", name, (unsigned long long)out[0], (unsigned long long)out[1],
 	   (unsigned long long)out[3]);
@@ -322,7 +328,7 @@ static void test_bloom(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* These must remain: 16 prefixes of 4 bits, and the even ones of the 128 full-length prefixes. */
+/* 16 prefixes of 4 bits must remain, and of the 128 full-length prefixes the even ones. */
 static void test_lpm(struct gpu *gpu)
 {
 	struct { uint32_t length; uint8_t bits[16]; } key;
@@ -385,7 +391,9 @@ static void test_coordinates(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-/* cycles * mult / 2^32 plus the header's base, also if the counter is behind it */
+/*
+ * The clock is cycles * mult / 2^32 plus the base in the arena's header, also if the counter is less than the header's.
+ */
 static void test_clock(struct gpu *gpu, bool spirv)
 {
 	struct gpubpf_arena_hdr *hdr;
@@ -424,7 +432,7 @@ int main(int argc, char **argv)
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated counter");
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, "plain counter");
 	test_counter4(&gpu);
-	if (strcmp(which, "oclgrind")) { /* its atomics are not atomic against the host */
+	if (strcmp(which, "oclgrind")) { /* Oclgrind's atomics are not atomic with respect to the host */
 		test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, 153 * items, "sums that the host adds to");
 		test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, 153 * items, "values that the host adds to");
 	}

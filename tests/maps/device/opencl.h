@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the device library for an OpenCL device, and launches its kernels over an arena. */
+/* Builds the device library for an OpenCL device, and launches the kernels of kernels.cl on an arena. */
 #ifndef GPUBPF_TESTS_MAPS_OPENCL_H
 #define GPUBPF_TESTS_MAPS_OPENCL_H
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/maps/fixture.h"
-#include "tests/maps/kernels.h"
+#include "tests/maps/device/kernels.h"
 #include "tests/tap.h"
 
 #define GROUP 64
@@ -89,7 +89,7 @@ static bool build(struct gpu *gpu, const char *spirv)
 	return false;
 }
 
-/* Launches `n` work-items once over the fixture's arena; copies the kernel's output words to out */
+/* Launch n work-items once on the fixture's arena. Copy the kernel's output words to out. */
 static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out,
 			cl_uint dims, const size_t *global, const size_t *local)
 {
@@ -107,7 +107,7 @@ static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl
 	err |= clEnqueueNDRangeKernel(gpu->queue, kernel, dims, NULL, global, local, 0, NULL, NULL);
 	err |= clFinish(gpu->queue);
 	err |= clEnqueueReadBuffer(gpu->queue, words, CL_TRUE, 0, out_words * 8, out, 0, NULL, NULL);
-	/* mapping updates the host's memory if the device has its own copy */
+	/* if the device has its own copy, mapping the buffer copies it back to the host's memory */
 	mapped = clEnqueueMapBuffer(gpu->queue, arena, CL_TRUE, CL_MAP_READ, 0, f->layout.size, 0, NULL, NULL, NULL);
 	clEnqueueUnmapMemObject(gpu->queue, arena, mapped, 0, NULL, NULL);
 	clFinish(gpu->queue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings and prints: each record arrives once and whole. */
+/* Tests ring buffers and prints on a device: each record must arrive once and intact. */
 #ifndef GPUBPF_TESTS_MAPS_RECORDS_H
 #define GPUBPF_TESTS_MAPS_RECORDS_H
 
@@ -7,7 +7,7 @@
 
 #include "opencl.h"
 
-/* the reader of a ring: each item must arrive once and whole */
+/* State of a ring buffer's reader: each work-item's record must arrive once and intact. */
 struct reading {
 	uint8_t *seen;
 	uint64_t records, twice, wrong;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenMM: 500 atoms of argon, 100 steps on its OpenCL platform; prints a digest of their positions."""
+"""OpenMM: simulates 500 atoms of argon for 100 steps on its OpenCL platform; prints a digest of their positions."""
 import hashlib
 
 import numpy as np

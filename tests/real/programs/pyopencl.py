@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyOpenCL's kernel generators: element-wise, reductions and random numbers, or, with an argument, scans, selections
-and sorting; prints digests."""
+"""PyOpenCL's kernel generators: element-wise kernels, reductions and random numbers, or with an argument scans,
+selections and sorting. Prints digests."""
 import hashlib
 import sys
 

@@ -6,7 +6,7 @@ import warnings
 import dpctl
 
 warnings.simplefilter("ignore")
-dpctl.get_devices() # oneAPI 2026 finds no default Level Zero device before this call
+dpctl.get_devices() # oneAPI 2026 finds no default Level Zero device without this call
 try:
     import dpctl.tensor as arrays
 except ImportError:

@@ -14,11 +14,16 @@
 /* a row of backends/cuda/ptx/ir/isa.def */
 struct row {
 	const char *opcode, *modifiers;
-	uint32_t size; /* bytes of the opcode's name */
+	uint32_t size; /* bytes of the opcode, without NUL */
 	enum { ACCESS, UNSEEN, NO_ACCESS } what;
-	const char *why; /* UNSEEN: names the memory in a refusal */
-	uint32_t spaces; /* UNSEEN: the spaces of the access, or STATED */
-	uint32_t value;  /* ACCESS: index of the operand that is stored or combined with memory, or NONE */
+	const char *why; /* UNSEEN: noun phrase for the memory, part of a diagnostic */
+	/*
+	 * UNSEEN: bits GPUBPF_IN of the state spaces of the access. The value STATED means the spaces that the
+	 * modifiers name.
+	 */
+	uint32_t spaces;
+	/* ACCESS: index of the operand that is stored or that an atomic combines with memory, or NONE */
+	uint32_t value;
 	enum gpubpf_mem_access access;
 	uint8_t address, space;
 	enum ptx_bytes how;
@@ -40,7 +45,7 @@ static const struct row rows[] = {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* Returns true if the token is this modifier. The modifier ".shared" matches the token ".shared::cta" too. */
+/* Returns true if the token is this modifier, perhaps with a part after "::". So ".shared" matches ".shared::cta". */
 static bool is_word(const struct ptx_module *m, uint32_t token, const char *word, size_t n)
 {
 	const char *text = ptx_token_text(m, token);
@@ -104,7 +109,7 @@ uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i)
 	return PTX_NONE;
 }
 
-/* Returns the token of the i-th modifier that names a space, and sets that space. */
+/* Returns the token of the i-th modifier that names a state space, and sets *spaces to that space. */
 static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *insn, uint32_t i, uint32_t *spaces)
 {
 	static const struct {
@@ -127,7 +132,7 @@ static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *i
 	return PTX_NONE;
 }
 
-/* Returns all spaces that the modifiers name, or any space if they name none. */
+/* Returns all state spaces that the modifiers name. Without such a modifier the access may be to any space. */
 static uint32_t named_spaces(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	uint32_t all = 0, spaces;
@@ -179,7 +184,7 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 	if (a.how == PTX_BYTES_TYPE) {
 		a.count = vector_length(m, insn);
 		a.bytes = bytes * a.count;
-		a.unseen = bytes ? NULL : "elements of an unknown type";
+		a.unseen = bytes ? NULL : "elements of a type that gpubpf does not know";
 	} else if (a.how == PTX_BYTES_ROW) {
 		a.bytes = 16;
 	} else if (a.how != PTX_BYTES_UNKNOWN) {
@@ -187,7 +192,7 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 		a.unseen = a.bytes_operand == PTX_NONE ? "an unknown number of bytes" : NULL;
 	}
 	if (a.address == PTX_NONE || !ptx_token_is(m, a.address, "["))
-		a.unseen = "an address in an unexpected operand";
+		a.unseen = "memory whose address is in an unexpected operand";
 	return a;
 }
 
@@ -197,7 +202,7 @@ struct ptx_access ptx_describe_object(const struct ptx_module *m, uint32_t node,
 
 	a.space = named_space(m, &m->nodes[node], 0, &a.spaces);
 	if (operand == PTX_NONE || !ptx_token_is(m, operand, "["))
-		a.unseen = "an address in an unexpected operand";
+		a.unseen = "memory whose address is in an unexpected operand";
 	return a;
 }
 

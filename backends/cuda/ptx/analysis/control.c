@@ -10,7 +10,8 @@
 
 static const struct row {
 	const char *opcode, *modifiers;
-	struct ptx_control result; /* result.operand: index of the operand, not yet its token */
+	/* In this table, result.operand is the index of an operand. In the result of ptx_control() it is a token. */
+	struct ptx_control result;
 } rows[] = {
 #define PTX_WAIT(opcode, modifiers, kind, operand) \
 	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
@@ -22,8 +23,11 @@ static const struct row {
 
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* All lanes take a branch without a predicate. A table jump with a predicate also has a fall-through edge, so its
- * kind is unknown. */
+/*
+ * Returns the kind of an instruction whose table row states `kind`. All lanes take a branch without a predicate, so
+ * they do not diverge and the kind is PTX_FALLS_THROUGH. A table jump with a predicate may also fall through. PTX_JUMPS
+ * does not describe this, so the kind is PTX_UNKNOWN.
+ */
 static enum ptx_control_kind apply_guard(enum ptx_control_kind kind, bool guarded)
 {
 	if (kind == PTX_BRANCHES)
@@ -44,8 +48,8 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 		c = rows[i].result;
 		c.kind = apply_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
-		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* a table jump that lacks its index, which no
-								   * assembler accepts */
+		/* no assembler accepts a table jump without an index */
+		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE)
 			c.kind = PTX_UNKNOWN;
 		break;
 	}
@@ -72,8 +76,10 @@ bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 
 enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
 
-/* Returns the node's part in a call sequence. Arguments and results of a call are .param variables declared in the
- * body; accesses to the function's own parameters do not count (PTX ISA 7.1). */
+/*
+ * Returns the node's part in a call sequence. Arguments and results of a call are .param variables that the body
+ * declares. Accesses to the function's own parameters, which are .param too, do not count (PTX ISA 7.1).
+ */
 static enum step call_step(const struct ptx_module *m, uint32_t node)
 {
 	bool store = ptx_token_is(m, m->nodes[node].name, "st");

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: detects cycles in a function's control flow, by depth-first search.
- * Before: a parsed function.
+ * Does: detects cycles in a function's control-flow graph, by depth-first search.
+ * Before: the function is parsed.
  * After: the function is unchanged.
- * Requires: indexed labels (ptx_index_labels()); edges of brx.idx are not followed.
+ * Requires: an index of labels (ptx_index_labels()). The search does not follow the edges of brx.idx.
  */
 #include "backends/cuda/ptx/ir/scope.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum {
-	NEW,
-	FALLS_THROUGH,
-	BRANCHES,
-	LEAVES,
-	DONE
-}; /* state of a node: the edge to follow next. A node whose state is
-						      * neither NEW nor DONE is on the current path */
+/*
+ * state of a node: the edge that the search follows next. A node whose state is neither NEW nor DONE is on the current
+ * path.
+ */
+enum { NEW, FALLS_THROUGH, BRANCHES, LEAVES, DONE };
 
 struct walk {
 	const struct ptx_module *m;
@@ -40,7 +37,10 @@ static uint32_t branch_target(const struct ptx_module *m, uint32_t node)
 	return n->kind == PTX_INSN && ptx_token_is(m, n->name, "bra") ? ptx_find_label(m, node, n->operands) : PTX_NONE;
 }
 
-/* Enters a node of the depth-first search. Returns true if the node is on the current path, which closes a cycle. */
+/*
+ * Enters a node of the depth-first search. Returns true if the node is already on the current path: the path is then a
+ * cycle.
+ */
 static bool enter_node(struct walk *w, uint32_t node)
 {
 	uint8_t *next;

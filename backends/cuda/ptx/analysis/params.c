@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of a PTX kernel (PTX ISA 5.1.6.1 and 5.1.6.3). */
+/* Reads the parameters of a PTX kernel (PTX ISA 5.1.6.1 and 5.1.6.3). */
 #include "params.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: lists the places of a function.
- * Before: a parsed function with a body.
- * After: the list is in text order, numbered by kind; the function is unchanged.
- * Requires: the tables backends/cuda/ptx/ir/isa.def and control.def, and indexed labels.
+ * Does: lists the places of a function, where probes can run.
+ * Before: the function is parsed and has a body.
+ * After: the list is in text order, and the places of each kind are numbered. The function is unchanged.
+ * Requires: the tables backends/cuda/ptx/ir/isa.def and control.def, and an index of labels.
  */
 #include "places.h"
 
@@ -21,11 +21,11 @@ struct walk {
 	uint32_t function, kinds;
 	bool entry; /* the function is a kernel */
 	uint32_t line;
-	uint32_t loc;   /* the latest .loc directive; PTX_NONE once its first instruction was visited */
+	uint32_t loc;   /* latest .loc directive; PTX_NONE once the first instruction after it was visited */
 	uint32_t *locs; /* .loc directive of each place of kind LINE found so far */
 	struct ptx_place *list;
 	uint32_t n, room;
-	uint32_t counts[GPUBPF_NSITES]; /* places found so far, by kind */
+	uint32_t counts[GPUBPF_NSITES]; /* for each kind: number of places found so far */
 	bool failed;
 };
 
@@ -59,7 +59,10 @@ static void add_place(struct walk *w, enum gpubpf_site kind, uint32_t node, uint
 	w->list[w->n++] = (struct ptx_place){ kind, w->counts[kind]++, node, exit, w->line, 0, w->loc };
 }
 
-/* Returns the ret or exit that a branch reaches before any other instruction, if it is unguarded, or PTX_NONE. */
+/*
+ * Returns the first instruction at the branch's target if it is a ret or exit without a predicate. Otherwise returns
+ * PTX_NONE.
+ */
 static uint32_t exit_at_target(const struct walk *w, uint32_t branch)
 {
 	const struct ptx_module *m = w->m;
@@ -108,8 +111,7 @@ static void visit_control(struct walk *w, uint32_t node)
 			add_place(w, kind, node, PTX_NONE);
 }
 
-/* Returns true if two .loc directives name the same file, line and inlined copy of a function. The column may
- * differ. */
+/* Returns true if two .loc directives name the same file, line and inlined call. The column may differ. */
 static bool same_line(const struct ptx_module *m, uint32_t a, uint32_t b)
 {
 	uint32_t n = m->nodes[a].end - m->nodes[a].first;
@@ -146,7 +148,10 @@ static void visit_line(struct walk *w, uint32_t node)
 	w->loc = PTX_NONE;
 }
 
-/* Adds an exit. At a kernel's exit it also adds the block's end, if that kind is selected. */
+/*
+ * Adds a place at an exit. At a kernel's exit it also adds a block-end place, if that kind is selected. `ends`: the
+ * kernel ends here, not only a function that it calls.
+ */
 static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
 {
 	add_place(w, ends ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
@@ -180,7 +185,7 @@ static void visit_node(struct walk *w, uint32_t node)
 	visit_control(w, node);
 }
 
-/* Returns true if control may run off the function's end. */
+/* Returns true if control may reach the end of the function's text, which acts as a return. */
 static bool falls_off_end(const struct walk *w, uint32_t body)
 {
 	const struct ptx_module *m = w->m;
@@ -194,7 +199,7 @@ static bool falls_off_end(const struct walk *w, uint32_t body)
 		 is_opcode(w, last, "trap"));
 }
 
-/* Returns the line of the first .loc, which is where the function begins. */
+/* Returns the line of the first .loc directive, which is the line where the function begins. */
 static uint32_t first_line(struct walk *w)
 {
 	uint32_t line;
@@ -232,8 +237,10 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	return 0;
 }
 
-/* Returns the path of the .file directive with the index of the .loc, without quotes: .file index "path" ... (PTX ISA
- * 11.5.2). */
+/*
+ * Returns the path of the .file directive whose index the .loc names. The path has no quotes and no NUL; *len is its
+ * length. Syntax: .file index "path" ... (PTX ISA 11.5.2)
+ */
 static const char *source_file(const struct ptx_module *m, uint32_t loc, int *len)
 {
 	uint32_t index = m->nodes[loc].name + 1;

@@ -2,8 +2,8 @@
 /*
  * Does: splits PTX text into tokens (PTX ISA 4.2 comments, 4.4 identifiers, 4.5 constants).
  * Before: text, which is not trusted.
- * After: an array of tokens that ends in PTX_END.
- * Requires: less than PTX_TEXT_MAX bytes.
+ * After: an array of tokens; the last one is PTX_END.
+ * Requires: fewer than PTX_TEXT_MAX bytes of text.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static int lex_error(struct lexer *l, const char *what)
 	return gpubpf_diag_set(l->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "PTX line %u: %s", l->line, what);
 }
 
-/* Skips blanks, // and block comments, and the # lines of a preprocessor. */
+/* Skips blanks, comments, and # lines that a preprocessor wrote. */
 static int skip_blank(struct lexer *l)
 {
 	while (l->at < l->size) {
@@ -82,7 +82,10 @@ static void skip_modifier(struct lexer *l)
 	}
 }
 
-/* Integers of any base with U, 0f and 0d bit patterns, decimal floats with exponent. */
+/*
+ * Skips a number: an integer of any base with or without U, a bit pattern with 0f or 0d, or a decimal float. A float
+ * may have an exponent.
+ */
 static void skip_number(struct lexer *l)
 {
 	skip_word(l);
@@ -134,7 +137,7 @@ static int lex_token(struct lexer *l)
 		token->kind = PTX_PUNCT;
 		l->at++;
 	} else {
-		err = lex_error(l, "a byte that is not text");
+		err = lex_error(l, "a byte that is not printable ASCII");
 	}
 	token->len = l->at - token->off;
 	return err;

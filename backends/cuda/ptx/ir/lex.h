@@ -4,7 +4,7 @@
 
 #include "ptx.h"
 
-#define PTX_TEXT_MAX (512u << 20) /* bytes; token offsets have 32 bits */
+#define PTX_TEXT_MAX (512u << 20) /* largest size of a PTX text in bytes; the offsets of tokens have 32 bits */
 #define PTX_DEPTH_MAX 256         /* nested blocks */
 
 int ptx_lex(const char *text, size_t size, struct ptx_token **tokens, uint32_t *ntokens, struct gpubpf_diag *diag);

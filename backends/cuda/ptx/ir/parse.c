@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: builds a tree from PTX tokens (PTX ISA chapters 4, 5, 7, 10 and 11).
- * Before: tokens (ptx_lex()).
- * After: nodes whose token ranges cover the text without loss, and an index of labels.
+ * Before: the text is split into tokens (ptx_lex()).
+ * After: each node has a range of tokens, and these ranges cover the whole text. The labels are indexed.
  * Requires: blocks nested at most PTX_DEPTH_MAX deep.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@ struct parser {
 	struct gpubpf_diag *diag;
 	uint32_t at;    /* the current token */
 	uint32_t room;  /* allocated nodes */
-	uint32_t *last; /* [node]: its last child, so that appending takes constant time */
+	uint32_t *last; /* [node]: last child of the node, so that appending a child takes constant time */
 	int err;
 };
 
@@ -57,7 +57,10 @@ static bool is_punct(const struct parser *p, char c)
 	return t->kind == PTX_PUNCT && p->m->text[t->off] == c;
 }
 
-/* Reports the first error only. It then moves the parser to the end of the text, where every loop stops. */
+/*
+ * Reports an error, unless an earlier one was reported. Moves the parser to the end of the text, so that every loop
+ * stops.
+ */
 static void fail(struct parser *p, const char *what)
 {
 	const struct ptx_token *t = &p->m->tokens[p->at];
@@ -68,7 +71,7 @@ static void fail(struct parser *p, const char *what)
 	p->at = p->m->ntokens - 1;
 }
 
-/* Every loop below ends once this returns true: after an error, or at the end of the text. */
+/* Returns true after an error or at the end of the text. Every loop below then ends. */
 static bool is_stopped(const struct parser *p)
 {
 	return p->err || kind(p) == PTX_END;
@@ -145,7 +148,7 @@ static void close_node(struct parser *p, uint32_t node)
 		p->m->nodes[node].end = p->at;
 }
 
-/* Skips everything up to and including the next ';' outside of brackets. */
+/* Skips all tokens up to and including the next ';' outside of brackets. */
 static void skip_statement(struct parser *p)
 {
 	int depth = 0;
@@ -200,7 +203,9 @@ static bool is_linkage(const struct parser *p)
 	       is_token(p, ".internal");
 }
 
-/* Skips the modifiers of a declaration up to the name: .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32 */
+/*
+ * Skips the modifiers of a declaration up to the name, such as .align 8 .b8 .attribute(.managed) .ptr .global .v4 .f32
+ */
 static void skip_declarator(struct parser *p)
 {
 	while (!is_stopped(p) && (kind(p) == PTX_DOT || kind(p) == PTX_NUMBER || is_punct(p, '('))) {
@@ -224,7 +229,7 @@ static void parse_variable(struct parser *p, uint32_t parent)
 	close_node(p, node);
 }
 
-/* .loc file line column [, function_name label [+ n] , inlined_at file line column] (11.5.2) */
+/* Skips .loc file line column [, function_name label [+ n] , inlined_at file line column] (PTX ISA 11.5.2). */
 static void skip_loc(struct parser *p)
 {
 	for (int i = 0; i < 3; i++)
@@ -237,7 +242,7 @@ static void skip_loc(struct parser *p)
 		if (kind(p) != PTX_WORD)
 			fail(p, "function_name or inlined_at is expected");
 		while (!is_stopped(p) && (kind(p) == PTX_WORD || kind(p) == PTX_NUMBER || is_punct(p, '+'))) {
-			/* an attribute ends with its line, since the next statement may begin with a word too */
+			/* stop at the end of the line, because the next statement may begin with a word too */
 			if (p->m->tokens[p->at].line != p->m->tokens[p->at - 1].line)
 				return;
 			advance(p);
@@ -276,7 +281,7 @@ static void parse_directive(struct parser *p, uint32_t parent)
 	close_node(p, node);
 }
 
-/* .section name { data } (11.5.4): raw data directives, which the parser does not read */
+/* Parses .section name { data } (PTX ISA 11.5.4). The data directives are skipped. */
 static void parse_section(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_SECTION);
@@ -312,8 +317,10 @@ static void parse_params(struct parser *p, uint32_t function, bool result)
 	expect(p, ')');
 }
 
-/* Turns a mov into a mark if its destination is a register named PTX_MARK_PREFIX NAME. No instruction reads such a
- * register. */
+/*
+ * Turns a mov into a mark if its destination is a register with the prefix PTX_MARK_PREFIX. The mark's name follows the
+ * prefix. No instruction reads such a register.
+ */
 static void find_mark(struct parser *p, uint32_t node)
 {
 	struct ptx_node *n = &p->m->nodes[node];
@@ -328,7 +335,7 @@ static void find_mark(struct parser *p, uint32_t node)
 	n->operands = name + 2;
 }
 
-/* Parses an instruction (8.1 to 8.4): the opcode with its modifiers, then the operands. */
+/* Parses an instruction (PTX ISA 8.1 to 8.4): the opcode with its modifiers, then the operands. */
 static void parse_insn(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_INSN), guard = PTX_NONE;
@@ -374,7 +381,7 @@ static bool at_label(const struct parser *p)
 	return kind(p) == PTX_WORD && next->kind == PTX_PUNCT && p->m->text[next->off] == ':';
 }
 
-/* Parses a block and the blocks in it. It is iterative because the input decides how deep blocks are nested. */
+/* Parses a block and the blocks in it. It does not recurse, because the input decides how deep blocks are nested. */
 static void parse_block(struct parser *p, uint32_t parent)
 {
 	uint32_t node = open_node(p, parent, PTX_BLOCK), depth = 1;
@@ -405,7 +412,10 @@ static void parse_block(struct parser *p, uint32_t parent)
 		fail(p, "'}' is expected");
 }
 
-/* Parses linkage (5.1), .func (7.1), .entry (11.1), and performance directives between header and body (11.4). */
+/*
+ * Parses a function: linkage (PTX ISA 5.1), .func (7.1) or .entry (11.1), performance directives (11.4), and the body
+ * if there is one.
+ */
 static void parse_function(struct parser *p, uint32_t parent, uint32_t first)
 {
 	uint32_t node = open_node(p, parent, PTX_FUNCTION);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: prints the tree as text, with edits applied.
- * A leaf prints its tokens, each with the blanks before it. A node with children prints them and the tokens between.
- * The walk decides which text is printed, so the tests notice a statement that the parser lost.
+ * Does: prints the tree as text and applies edits. A leaf prints its tokens, each with the blanks before it. A node
+ * with children prints the children and the tokens between them. Only tokens of nodes are printed, so the tests notice
+ * a statement that the parser lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct printer {
 	size_t nedits, edit;
 	char *out;
 	size_t size, room;
-	uint32_t skip; /* a replacement already covers the tokens before this one */
+	uint32_t skip; /* tokens before this one are not printed, because a replacement covers them */
 	int err;
 };
 
@@ -57,7 +57,7 @@ static void emit_token(struct printer *p, uint32_t t)
 		emit(p, p->m->text + blank, token->off + token->len - blank);
 }
 
-/* Walks the tree in pre-order. It is iterative because the input decides how deep blocks are nested. */
+/* Walks the tree in pre-order. It does not recurse, because the input decides how deep blocks are nested. */
 static void print_tree(struct printer *p)
 {
 	const struct ptx_node *nodes = p->m->nodes;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: parses PTX without loss. Nodes refer to tokens, tokens refer to the text, and printing the tree returns the
- * text byte for byte.
- * Covers the PTX ISA 9.0 as nvcc, NVRTC, Triton and hand-written programs use it (statement grammar, PTX ISA chapters
- * 4, 5, 7, 10, 11). Instruction operands stay tokens.
- * Input is not trusted: every error names a line, and the parser reads nothing past the text.
+ * Parses PTX without loss: nodes refer to tokens, tokens refer to the text, and printing the tree returns the same
+ * bytes. The parser covers the statements of PTX ISA 9.0 (chapters 4, 5, 7, 10, 11) as nvcc, NVRTC, Triton and
+ * hand-written programs use them. It does not parse instruction operands; they stay tokens. The input is not trusted.
+ * Every error names a line, and the parser reads nothing past the text.
  */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_PTX_H
 #define GPUBPF_BACKENDS_CUDA_PTX_PTX_H
@@ -25,58 +24,61 @@ enum ptx_token_kind {
 };
 
 struct ptx_token {
-	uint32_t off, len; /* in the text; only blanks and comments lie between tokens */
+	uint32_t off, len; /* position in the text; only blanks and comments lie between tokens */
 	uint32_t line;     /* from 1 */
 	uint8_t kind;      /* enum ptx_token_kind */
 };
 
 enum ptx_node_kind {
-	PTX_MODULE,    /* children: everything at top level */
-	PTX_DIRECTIVE, /* .version .target .address_size .file .alias .pragma ...; in bodies .loc too */
+	PTX_MODULE,    /* the root; its children are all top-level statements */
+	PTX_DIRECTIVE, /* .version .target .address_size .file .alias .pragma ...; also .loc in a body */
 	PTX_SECTION,   /* .section name { ... }: debug information */
 	PTX_VARIABLE,  /* a declaration in any state space, at top level or in a body */
-	PTX_FUNCTION,  /* .entry or .func; children: parameters, then its body (none: a declaration) */
-	PTX_PARAM,     /* one parameter; `result` in a .func's return list */
+	PTX_FUNCTION,  /* .entry or .func. Children: parameters, then the body, which a declaration lacks. */
+	PTX_PARAM,     /* one parameter, or one result of a .func (`result`) */
 	PTX_BLOCK,     /* { ... }; children: statements */
 	PTX_LABEL,     /* name: */
 	PTX_INSN,      /* [@[!]p] opcode.modifiers operands ; */
-	PTX_MARK,      /* mov.b64 PTX_MARK_PREFIX NAME, value; as include/gpubpf/mark.h writes it: name, value */
+	PTX_MARK,      /* the instruction mov.b64 PTX_MARK_PREFIX NAME, value, as include/gpubpf/mark.h writes it */
 };
 
 #define PTX_NONE UINT32_MAX
 #define PTX_MARK_PREFIX "gpubpf_mark_"
 
 struct ptx_node {
-	uint8_t kind;                 /* enum ptx_node_kind */
-	bool entry;                   /* FUNCTION: .entry */
-	bool result;                  /* PARAM: of the return list */
-	uint32_t first, end;          /* tokens [first, end) of the whole node */
-	uint32_t name;                /* token: label, function, (first) variable, parameter, opcode; PTX_NONE */
-	uint32_t guard;               /* INSN: token of the predicate's name, PTX_NONE if unguarded */
-	uint32_t operands;            /* INSN: first token after opcode and modifiers; MARK: of its value */
-	uint32_t parent, child, next; /* nodes, or PTX_NONE */
-	uint32_t in_slot;             /* LABEL: the next node in the same slot of the module's labels, or PTX_NONE */
+	uint8_t kind;        /* enum ptx_node_kind */
+	bool entry;          /* FUNCTION: .entry */
+	bool result;         /* PARAM: it is in the list of results */
+	uint32_t first, end; /* tokens [first, end) of the whole node */
+	/* token of the name: label, function, first variable, parameter or opcode; or PTX_NONE */
+	uint32_t name;
+	uint32_t guard; /* INSN: token of the predicate register, or PTX_NONE if there is no predicate */
+	/* INSN: first token after the opcode and its modifiers. MARK: first token of the value. */
+	uint32_t operands;
+	uint32_t parent, child, next; /* indices of nodes, or PTX_NONE */
+	/* LABEL: the next node in the same hash slot of the module's labels, or PTX_NONE */
+	uint32_t in_slot;
 };
 
 struct ptx_module {
-	const char *text; /* owned by the caller, not necessarily NUL-terminated */
+	const char *text; /* the caller owns it; it need not end with a NUL */
 	size_t size;
-	struct ptx_token *tokens; /* the last one is PTX_END */
+	struct ptx_token *tokens; /* the last token has the kind PTX_END */
 	uint32_t ntokens;
 	struct ptx_node *nodes; /* [0] is the module */
 	uint32_t nnodes;
-	uint32_t *labels; /* hash slots, a power of two; each holds the first label node whose name hashes to it
-				   * (scope.h) */
-	uint32_t nslots;  /* 0: the module has no labels */
+	/* hash table of label nodes (scope.h): each slot has the first label whose name hashes to it */
+	uint32_t *labels;
+	uint32_t nslots; /* number of slots, a power of two; 0 if the module has no labels */
 };
 
-/* Parses a module. Returns 0, -EINVAL with the line in diag, or -ENOMEM. The text must outlive the module. */
+/* Parses a module. Returns 0, -ENOMEM, or -EINVAL and a diagnostic with the line. The text must outlive the module. */
 int ptx_parse(const char *text, size_t size, struct ptx_module *module, struct gpubpf_diag *diag);
 void ptx_finish(struct ptx_module *module);
 
 /* An edit that ptx_print() applies while it prints the tree. The printed text is malloc'd and not NUL-terminated. */
 enum ptx_edit_kind {
-	PTX_INSERT,  /* insert text before token `first` and before the blanks that precede it */
+	PTX_INSERT,  /* insert text before token `first`, and before the blanks that precede this token */
 	PTX_REPLACE, /* replace tokens [first, end) by text */
 };
 struct ptx_edit {
@@ -85,10 +87,10 @@ struct ptx_edit {
 	const char *text;
 	size_t size;
 };
-/* Edits must not overlap. Edits at one token apply in array order. */
+/* Prints the module with edits applied. Edits must not overlap; edits at the same token apply in array order. */
 int ptx_print(const struct ptx_module *module, const struct ptx_edit *edits, size_t nedits, char **text, size_t *size);
 
-/* Returns where a token's text begins; it is not NUL-terminated. */
+/* Returns the address of a token's text, which is not NUL-terminated. */
 static inline const char *ptx_token_text(const struct ptx_module *m, uint32_t token)
 {
 	return m->text + m->tokens[token].off;
@@ -96,17 +98,20 @@ static inline const char *ptx_token_text(const struct ptx_module *m, uint32_t to
 bool ptx_token_is(const struct ptx_module *m, uint32_t token, const char *text);
 /* Returns true if `name` is the token's short name (core/wire/name.h). */
 bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *name);
-/* Returns the first function with that short name; a definition wins over a declaration. PTX_NONE: there is none. */
+/*
+ * Returns a function with that short name: its first definition, or else its first declaration. Returns PTX_NONE if
+ * there is neither.
+ */
 uint32_t ptx_find_function(const struct ptx_module *m, const char *name);
-/* Returns the i-th child of that kind, or PTX_NONE past the end. */
+/* Returns the i-th child of that kind, or PTX_NONE if there are at most i. */
 uint32_t ptx_child(const struct ptx_module *m, uint32_t node, enum ptx_node_kind kind, uint32_t i);
 
 /* Returns the version that a .version directive states, 804 for ".version 8.4". */
 uint32_t ptx_directive_version(const struct ptx_module *module, const struct ptx_node *directive);
 /*
- * A module may be the concatenated text of several linked modules. The function cuda_ptx_version() returns the highest
- * PTX ISA version, 804 for ".version 8.4". The function cuda_ptx_target() returns the token of the latest architecture,
- * or PTX_NONE if the module states none.
+ * A text may consist of several linked modules, each with its own directives. The function cuda_ptx_version() returns
+ * the highest PTX ISA version that they state, 804 for ".version 8.4". The function cuda_ptx_target() returns the token
+ * of the newest architecture, or PTX_NONE if the text states none.
  */
 uint32_t cuda_ptx_version(const struct ptx_module *module);
 uint32_t cuda_ptx_target(const struct ptx_module *module);

@@ -23,7 +23,7 @@ uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token
 	return PTX_NONE;
 }
 
-/* Returns a token's text as a number, or 0 if it is none. */
+/* Returns the number in a token's text, or 0 if the text is no number. */
 static uint32_t parse_number(const char *text, uint32_t len)
 {
 	char buf[12] = "";
@@ -72,7 +72,7 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 	return PTX_NONE;
 }
 
-/* Returns the slot of a name by its FNV-1a hash. The module must have labels. */
+/* Returns the hash slot of a name (FNV-1a). The module must have labels. */
 static uint32_t *label_slot(const struct ptx_module *m, uint32_t token)
 {
 	const char *name = ptx_token_text(m, token);

@@ -12,14 +12,16 @@ static int compare_names(const char *a, size_t na, const char *b, size_t nb)
 	return order ? order : (na > nb) - (na < nb);
 }
 
-/* Ranks a symbol: strong definition, weak definition, declaration. Among weak definitions the first counts (PTX ISA
- * 11.6.2). */
+/*
+ * Ranks a symbol: strong definition, weak definition, declaration. The linker takes the first of several weak
+ * definitions (PTX ISA 11.6.2).
+ */
 static int definition_rank(const struct ptx_symbol *symbol)
 {
 	return !symbol->defined ? 0 : symbol->weak ? 1 : 2;
 }
 
-/* sorts by name, then by descending rank */
+/* sorts symbols by name, then by descending rank */
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct ptx_symbol *x = a, *y = b;
@@ -50,7 +52,7 @@ static void classify(const struct ptx_module *m, struct ptx_symbol *symbol)
 	symbol->defined = symbol->function ? ptx_child(m, symbol->node, PTX_BLOCK, 0) != PTX_NONE : !external;
 }
 
-/* The callee follows the list of results, if there is one. */
+/* The callee follows the list of results, which is optional. */
 uint32_t ptx_callee(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	uint32_t t = insn->operands;
@@ -70,14 +72,16 @@ static bool is_symbol(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_FUNCTION || m->nodes[node].kind == PTX_VARIABLE;
 }
 
-/* Returns true if two definitions conflict. Linked modules may both define a name if one is weak, and private names do
- * not conflict. */
+/*
+ * Returns true if two definitions of a name conflict. Definitions in linked modules do not conflict if one is weak or
+ * if they are private to their modules.
+ */
 static bool is_conflict(const struct ptx_symbol *first, const struct ptx_symbol *other)
 {
 	return other->defined && (!other->weak || !(first->weak || first->visible));
 }
 
-/* Returns the index of the first symbol whose name does not sort before `name`. */
+/* Returns the index of the first symbol whose name is not less than `name` in the sort order. */
 static uint32_t lower_bound(const struct ptx_symbols *symbols, const char *name, size_t size)
 {
 	const struct ptx_module *m = symbols->module;
@@ -94,8 +98,10 @@ static uint32_t lower_bound(const struct ptx_symbols *symbols, const char *name,
 	return low;
 }
 
-/* Marks the symbols that a range such as r<8> hides. Their names begin with the range's name, so they are adjacent in
- * the table. */
+/*
+ * Marks the symbols that a register range such as r<8> in a function hides. All their names begin with the range's
+ * name, so they are adjacent in the table.
+ */
 static void mark_hidden_by_range(struct ptx_symbols *symbols, uint32_t declared)
 {
 	const struct ptx_module *m = symbols->module;
@@ -111,7 +117,7 @@ static void mark_hidden_by_range(struct ptx_symbols *symbols, uint32_t declared)
 	}
 }
 
-/* Marks symbols whose names a declaration in a function hides. */
+/* Marks the symbols that a declaration in a function hides because it declares the same name. */
 static void mark_hidden(struct ptx_symbols *symbols, uint32_t node)
 {
 	const struct ptx_module *m = symbols->module;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The PTX ISA version and the architecture that a module states. */
+/* Reads the PTX ISA version and the architecture that a module's directives state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: allocates the accumulators of a function's probes in registers (core/lower/llvm/accumulators.c).
- * Before: probes refer to accumulator registers (CUDA_ACC and below in splice.h) that nothing declares.
- * After: the function zeroes them at its top and adds them to the maps at every exit.
+ * Does: allocates registers for the accumulators of a function's probes (core/lower/llvm/accumulators.c).
+ * Before: probes refer to accumulator registers (CUDA_ACC and below in splice.h) that no code declares.
+ * After: the function zeroes the accumulators at its top and adds them to the maps at every exit.
  * Requires: the places of the function with their probes (splice.c).
  *
- * If a fault or trap ends the kernel, lanes inside the function lose their accumulators. For each place in a loop, this
- * is the sum since the key last changed.
- * CUDA_ACC_MODE is 1 at a place that has its own accumulators, which every lane uses. It is 2 at a place whose adds
- * single lanes accumulate for their warp. It is 0 at a place where each add goes to the map at once.
+ * If a fault or trap ends the GPU kernel, lanes inside the function lose the sums in their accumulators. A place in a
+ * loop loses only the adds since its key last changed.
+ *
+ * CUDA_ACC_MODE is 1 at a place that has its own accumulators; every lane uses them. It is 2 at a place where each add
+ * has one lane, which accumulates the add for its warp. It is 0 at a place where each add goes to the map at once.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,34 +20,24 @@
 
 #include "edit.h"
 
-static void add_sum(struct ptx_splice *in, const struct cuda_sum *sum)
+static void add_sum(struct ptx_splice *in, const struct gpubpf_acc_register *sum)
 {
 	uint32_t i = 0;
 
 	while (i < in->nsums && strcmp(in->sums[i].name, sum->name))
 		i++;
-	if (i == CUDA_MAX_ACCS)
-		ptx_refuse(in, "its probes use more than %d accumulators", CUDA_MAX_ACCS);
+	if (i == GPUBPF_MAX_SUMS)
+		ptx_refuse(in,
+			   "its probes add to more than %d different counters, too many for registers; attach "
+			   "fewer programs",
+			   GPUBPF_MAX_SUMS);
 	else if (i == in->nsums)
 		in->sums[in->nsums++] = *sum;
 }
 
-#define MAX_KEYED_PLACES 8 /* places of a function that have their own accumulators (CUDA_ACC_MODE 1) */
+/* largest number of places in a function that have their own accumulators (CUDA_ACC_MODE 1) */
+#define MAX_KEYED_PLACES 8
 #define WARP_LANES 32
-
-struct sum_location {
-	unsigned bytes, map, off; /* bytes of the value, number of the map, offset of the value in bytes (0: a register,
-				   * the key, has it) */
-};
-
-static struct sum_location parse_sum_name(const struct cuda_sum *sum)
-{
-	struct sum_location p = { 0 };
-
-	if (sscanf(sum->name, "%u_%u_%u", &p.bytes, &p.map, &p.off) < 2)
-		assert(!"core/lower/llvm/accumulators.c names it so");
-	return p;
-}
 
 static void add_map(struct ptx_splice *in, uint32_t map)
 {
@@ -58,8 +49,10 @@ static void add_map(struct ptx_splice *in, uint32_t map)
 		in->map_bases[in->nmap_bases++] = map;
 }
 
-/* Returns the loop depth of each node; index 0 is the function's node. A loop is approximated as the text that a
- * backward branch spans. NULL: out of memory. */
+/*
+ * Returns an array with the loop depth of each node of the function; element 0 is the function's node. The text between
+ * a backward branch and its target counts as a loop. Returns NULL if memory is exhausted.
+ */
 static uint32_t *count_loop_depths(struct ptx_splice *in, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
@@ -95,28 +88,30 @@ static void assign_keys(struct ptx_splice *in, uint32_t function, const uint32_t
 	for (uint32_t i = 0; i < in->nplaced && in->nkeyed < MAX_KEYED_PLACES; i++) {
 		const struct cuda_probe *probe = in->placed[i].probe;
 
-		if (!probe || !probe->nkeys || !loops[in->placed[i].place.node - function])
+		if (!probe || !probe->registers.nkeys || !loops[in->placed[i].place.node - function])
 			continue;
 		in->placed[i].acc_index = in->nkeyed++;
-		for (uint32_t k = 0; k < probe->nkeys; k++)
-			add_map(in, parse_sum_name(&probe->keys[k]).map);
+		for (uint32_t k = 0; k < probe->registers.nkeys; k++)
+			add_map(in, probe->registers.keys[k].map);
 	}
 }
 
-static void add_lane_acc(struct ptx_splice *in, const struct cuda_sum *key)
+static void add_lane_acc(struct ptx_splice *in, const struct gpubpf_acc_register *key)
 {
 	uint32_t i = 0;
 
 	while (i < in->nlane_accs && strcmp(in->lane_accs[i].name, key->name))
 		i++;
-	assert(i < CUDA_MAX_ACC_OFFSETS);
+	assert(i < GPUBPF_MAX_KEYS);
 	if (i == in->nlane_accs)
 		in->lane_accs[in->nlane_accs++] = *key;
-	add_map(in, parse_sum_name(key).map);
+	add_map(in, key->map);
 }
 
-/* Assigns lanes (CUDA_ACC_MODE 2) to the places outside of loops, if there are several. Each add of a place's probe
- * gets one lane of the warp, which accumulates it for the warp. */
+/*
+ * Assigns lanes (CUDA_ACC_MODE 2) to the places outside of loops, unless there is only one such place. Each add of a
+ * place's probe gets one lane of the warp. That lane accumulates the add for all lanes of the warp.
+ */
 static void assign_acc_lanes(struct ptx_splice *in, uint32_t function, const uint32_t *loops)
 {
 	struct ptx_site *first = NULL;
@@ -125,21 +120,22 @@ static void assign_acc_lanes(struct ptx_splice *in, uint32_t function, const uin
 	for (uint32_t i = 0; i < in->nplaced; i++) {
 		struct ptx_site *at = &in->placed[i];
 
-		if (!at->probe || !at->probe->nacc_lanes || loops[at->place.node - function] ||
-		    lanes + at->probe->nacc_lanes > WARP_LANES)
+		if (!at->probe || !at->probe->registers.nacc_lanes || loops[at->place.node - function] ||
+		    lanes + at->probe->registers.nacc_lanes > WARP_LANES)
 			continue;
 		at->first_acc_lane = lanes;
-		lanes += at->probe->nacc_lanes;
+		lanes += at->probe->registers.nacc_lanes;
 		first = n++ ? first : at;
 	}
 	if (n == 1)
 		first->first_acc_lane = PTX_NONE;
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].first_acc_lane != PTX_NONE && k < in->placed[i].probe->nkeys; k++)
-			add_lane_acc(in, &in->placed[i].probe->keys[k]);
+		for (uint32_t k = 0;
+		     in->placed[i].first_acc_lane != PTX_NONE && k < in->placed[i].probe->registers.nkeys; k++)
+			add_lane_acc(in, &in->placed[i].probe->registers.keys[k]);
 }
 
-/* Returns true if a branch in the function has no label as its target. */
+/* Returns true if the function has an indirect branch (brx), whose targets are in a table. */
 static bool has_indirect_branch(const struct ptx_splice *in, uint32_t function)
 {
 	PTX_FOR_EACH_NODE(in->m, function, node)
@@ -153,7 +149,7 @@ static void assign_accumulators(struct ptx_splice *in, uint32_t function)
 	uint32_t *loops = NULL;
 
 	for (uint32_t i = 0; !loops && !in->err && i < in->nplaced; i++)
-		if (in->placed[i].probe && in->placed[i].probe->nkeys)
+		if (in->placed[i].probe && in->placed[i].probe->registers.nkeys)
 			loops = count_loop_depths(in, function);
 	if (!loops)
 		return;
@@ -167,14 +163,14 @@ void ptx_assign_accumulators(struct ptx_splice *in, uint32_t function)
 {
 	in->nsums = in->nkeyed = in->nlane_accs = in->nmap_bases = 0;
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nsums; k++)
-			add_sum(in, &in->placed[i].probe->sums[k]);
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->registers.nsums; k++)
+			add_sum(in, &in->placed[i].probe->registers.sums[k]);
 	for (uint32_t i = 0; i < in->nsums; i++)
-		add_map(in, parse_sum_name(&in->sums[i]).map);
+		add_map(in, in->sums[i].map);
 	assign_accumulators(in, function);
 	for (uint32_t i = 0; i < in->nplaced; i++)
-		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->nmap_bases; k++)
-			add_map(in, strtoul(in->placed[i].probe->map_bases[k].name, NULL, 10));
+		for (uint32_t k = 0; in->placed[i].probe && k < in->placed[i].probe->registers.nmap_bases; k++)
+			add_map(in, in->placed[i].probe->registers.map_bases[k].map);
 }
 
 bool ptx_has_accumulators(const struct ptx_splice *in)
@@ -182,9 +178,11 @@ bool ptx_has_accumulators(const struct ptx_splice *in)
 	return in->nsums || in->nkeyed || in->nlane_accs;
 }
 
-/* Computes the address of the map's first value for this multiprocessor once, at the function's top, as
- * gpubpf_array_address() (maps/kinds/array.h) does. A lane that migrates to another multiprocessor still adds to the
- * first one's copy, which is equally valid. */
+/*
+ * Computes the address of the map's first value for this multiprocessor, once at the function's top, as
+ * gpubpf_array_address() (maps/kinds/array.h) does. A lane that later moves to another multiprocessor still adds to the
+ * replica of the first one, which is equally correct.
+ */
 static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map)
 {
 	const struct gpubpf_map_layout *l = &in->at.job->layouts[map];
@@ -199,13 +197,16 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
 	ptx_addf(text, &in->err, "add.s64 %" CUDA_MAP_BASE "%u, %" CUDA_MAP_BASE "%u, %" PRIu64 ";\n}", map, map, l->data);
 }
 
-/* Iterates over the keys of all places that have their own accumulators. `at` and *key are the last result, or NULL.
- * Returns the place of the next key and sets *key to its index in the probe's keys; NULL: there are no more. */
+/*
+ * Iterates over the keys of all places that have their own accumulators. `at` and *key are the previous result; `at` is
+ * NULL at first. Returns the place of the next key, and sets *key to the key's index among the keys of the place's
+ * probe. Returns NULL after the last key.
+ */
 static const struct ptx_site *next_key(const struct ptx_splice *in, const struct ptx_site *at, uint32_t *key)
 {
 	const struct ptx_site *end = in->placed + in->nplaced;
 
-	if (at && ++*key < at->probe->nkeys)
+	if (at && ++*key < at->probe->registers.nkeys)
 		return at;
 	*key = 0;
 	for (at = at ? at + 1 : in->placed; at < end && at->acc_index == PTX_NONE; at++)
@@ -213,7 +214,7 @@ static const struct ptx_site *next_key(const struct ptx_splice *in, const struct
 	return at < end ? at : NULL;
 }
 
-#define LANE_ACC_SUFFIX "held" /* suffix of the registers that CUDA_ACC_MODE 2 uses; in mode 1 it is a number */
+#define LANE_ACC_SUFFIX "held" /* suffix of registers for CUDA_ACC_MODE 2; in mode 1 the suffix is a number */
 
 static void declare_pair(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *number)
 {
@@ -238,13 +239,13 @@ void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
 	}
 	while (in->nkeyed && (at = next_key(in, at, &key))) {
 		snprintf(number, sizeof(number), "%u", at->acc_index);
-		declare_pair(in, text, at->probe->keys[key].name, number);
+		declare_pair(in, text, at->probe->registers.keys[key].name, number);
 	}
 	for (uint32_t i = 0; i < in->nlane_accs; i++)
 		declare_pair(in, text, in->lane_accs[i].name, LANE_ACC_SUFFIX);
 }
 
-/* Returns the suffix of the function's accumulator registers that the place uses; "" if it uses none. */
+/* Returns the suffix of the function's accumulator registers for the place, or "" if the place uses no accumulators. */
 static const char *register_suffix(const struct ptx_site *at, char number[16])
 {
 	if (at->acc_index == PTX_NONE)
@@ -253,8 +254,10 @@ static const char *register_suffix(const struct ptx_site *at, char number[16])
 	return number;
 }
 
-/* Emits copies of the function's accumulators to the registers that the probe's text names; ptx_store_accumulators()
- * emits the copies back. */
+/*
+ * Emits moves from the function's accumulators to the registers that the probe's text uses. The function
+ * ptx_store_accumulators() emits the moves back.
+ */
 void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const struct ptx_site *at)
 {
 	const char *number = register_suffix(at, (char[16]){ "" });
@@ -264,12 +267,12 @@ void ptx_load_accumulators(struct ptx_splice *in, struct ptx_text *text, const s
 			 at->acc_index != PTX_NONE      ? 1 :
 			 at->first_acc_lane != PTX_NONE ? 2 :
 							  0);
-	for (uint32_t k = 0; k < at->probe->nacc_lanes; k++)
+	for (uint32_t k = 0; k < at->probe->registers.nacc_lanes; k++)
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_LANE "%s;\nmov.b32 %" CUDA_ACC_LANE "%s, %u;\n",
-			 at->probe->acc_lanes[k].name, at->probe->acc_lanes[k].name,
+			 at->probe->registers.acc_lanes[k].name, at->probe->registers.acc_lanes[k].name,
 			 at->first_acc_lane == PTX_NONE ? 0 : at->first_acc_lane + k);
-	for (uint32_t k = 0; k < at->probe->nkeys; k++) {
-		const char *name = at->probe->keys[k].name;
+	for (uint32_t k = 0; k < at->probe->registers.nkeys; k++) {
+		const char *name = at->probe->registers.keys[k].name;
 
 		ptx_addf(text, &in->err, ".reg .b32 %" CUDA_ACC_OFFSET "%s;\n.reg .b32 %" CUDA_ACC_VALUE "%s;\n", name,
 			 name);
@@ -288,8 +291,8 @@ void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const 
 {
 	const char *number = register_suffix(at, (char[16]){ "" });
 
-	for (uint32_t k = 0; number[0] && k < at->probe->nkeys; k++) {
-		const char *name = at->probe->keys[k].name;
+	for (uint32_t k = 0; number[0] && k < at->probe->registers.nkeys; k++) {
+		const char *name = at->probe->registers.keys[k].name;
 
 		ptx_addf(text, &in->err,
 			 "mov.b32 %" CUDA_ACC_OFFSET "%s_%s, %" CUDA_ACC_OFFSET "%s;\nmov.b32 %" CUDA_ACC_VALUE
@@ -298,24 +301,29 @@ void ptx_store_accumulators(struct ptx_splice *in, struct ptx_text *text, const 
 	}
 }
 
-/* Emits an add of %gpubpf_d to this multiprocessor's value. The value's address is the map's first value plus p.off
- * plus %gpubpf_k bytes. */
-static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, struct sum_location p)
+/*
+ * Emits an atomic add of %gpubpf_d to a map value of this multiprocessor. The value is at the map's first value plus
+ * p->off plus %gpubpf_k bytes.
+ */
+static void emit_add_to_map(struct ptx_splice *in, struct ptx_text *text, const struct gpubpf_acc_register *p)
 {
 	ptx_addf(text, &in->err,
-		 "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n", p.map);
-	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p.off);
-	if (p.bytes == 4)
+		 "cvt.u64.u32 %%gpubpf_to, %%gpubpf_k;\nadd.s64 %%gpubpf_to, %%gpubpf_to, %" CUDA_MAP_BASE "%u;\n",
+		 p->map);
+	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %u;\n", p->off);
+	if (p->bytes == 4)
 		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
-	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p.bytes,
-		 p.bytes == 4 ? "n" : "d");
+	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * p->bytes,
+		 p->bytes == 4 ? "n" : "d");
 }
 
-/* Emits an add of an accumulator to the map. If all lanes that leave together have equal sums and keys, one lane adds
- * the sum times their number. The last two arguments name the registers of sum and key; key "" selects the value at
- * p.off. */
-static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_location p, const char *sum,
-		       const char *key)
+/*
+ * Emits an add of an accumulator to the map at an exit. If all lanes that exit together have equal sums and keys, one
+ * lane adds the sum times the number of lanes. `sum` and `key` name registers. An empty `key` selects the value at
+ * p->off.
+ */
+static void emit_flush(struct ptx_splice *in, struct ptx_text *text, const struct gpubpf_acc_register *p,
+		       const char *sum, const char *key)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
 
@@ -338,9 +346,12 @@ static void emit_flush(struct ptx_splice *in, struct ptx_text *text, struct sum_
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
-/* Flushes the per-lane accumulators of CUDA_ACC_MODE 2. Each lane holds the sum of another place, so one predicated red
- * of the warp adds all of them. */
-static void emit_lane_acc_flush(struct ptx_splice *in, struct ptx_text *text, const char *name, struct sum_location p)
+/*
+ * Emits code that flushes the accumulators of CUDA_ACC_MODE 2. In this mode, each lane holds the sum for a different
+ * add. So one predicated `red` instruction of the warp adds all of these sums.
+ */
+static void emit_lane_acc_flush(struct ptx_splice *in, struct ptx_text *text, const char *name,
+				const struct gpubpf_acc_register *p)
 {
 	uint32_t over = ++in->labels;
 
@@ -366,13 +377,13 @@ void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text)
 
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		snprintf(sum, sizeof(sum), "%" CUDA_ACC "%s", in->sums[i].name);
-		emit_flush(in, text, parse_sum_name(&in->sums[i]), sum, key);
+		emit_flush(in, text, &in->sums[i], sum, key);
 	}
 	while (in->nkeyed && (at = next_key(in, at, &k))) {
-		snprintf(sum, sizeof(sum), "%" CUDA_ACC_VALUE "%s_%u", at->probe->keys[k].name, at->acc_index);
-		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->keys[k].name, at->acc_index);
-		emit_flush(in, text, parse_sum_name(&at->probe->keys[k]), sum, key);
+		snprintf(sum, sizeof(sum), "%" CUDA_ACC_VALUE "%s_%u", at->probe->registers.keys[k].name, at->acc_index);
+		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->registers.keys[k].name, at->acc_index);
+		emit_flush(in, text, &at->probe->registers.keys[k], sum, key);
 	}
 	for (uint32_t i = 0; i < in->nlane_accs; i++)
-		emit_lane_acc_flush(in, text, in->lane_accs[i].name, parse_sum_name(&in->lane_accs[i]));
+		emit_lane_acc_flush(in, text, in->lane_accs[i].name, &in->lane_accs[i]);
 }

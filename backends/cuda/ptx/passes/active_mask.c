@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: shares the active mask among the places of a straight-line run of instructions.
+ * Does: reads the active mask once for several places in straight-line code.
  * Before: each probe that needs the active mask reads it at its place.
- * After: the mask is read once, before the first place of a run; the others use the same register.
- * Requires: a run is straight-line code without branches, calls, exits and labels. A place joins a run only if every
- * lane that reaches it runs its probe; other places read the mask themselves. The file
- * core/lower/llvm/passes/nvptx_activemask_cse.c states what the mask is used for.
+ * After: the first place of a run of places reads the mask into a register; the other places of the run use the
+ * register.
+ * Requires: between the places of a run there are no branches, calls, exits or labels. A place joins a run only if
+ * every lane that reaches the place runs its probe. Other places read the mask themselves. The file
+ * core/lower/llvm/passes/nvptx_activemask_cse.c states why probes read the mask.
  */
 #include "insn_probe.h"
 #include "backends/cuda/ptx/analysis/control.h"
 
-/* Returns true if every lane that executes the node continues with the next one. */
+/* Returns true if every lane that executes the node then executes the next node. */
 static bool is_straight(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const char *const memory[] = { "ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu" };
@@ -46,7 +47,8 @@ void ptx_share_active_mask(struct ptx_splice *in)
 		struct ptx_site *at = &in->placed[i];
 
 		if (!at->probe || !at->probe->reads_active_mask || at->place.node == PTX_NONE ||
-		    ptx_call_begin(in->m, at->place.node) != at->place.node || /* its probe runs before the call */
+		    /* the probe runs before the call sequence */
+		    ptx_call_begin(in->m, at->place.node) != at->place.node ||
 		    !is_straight(in, &in->m->nodes[at->place.node]) || !ptx_all_lanes_run(in, at))
 			continue;
 		at->active_mask = before && are_straight(in, before->place.node, at->place.node) ? PTX_ACTIVE_SHARED :

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: adds the probes at a block's begin and end. One lane of the block runs each probe.
+ * Does: adds the probes at the beginning and end of a block. One lane of the block runs each probe.
  *
- * 1. The block-begin probe runs in the first lane, whose indices are all 0; every block has it.
- * 2. If ptx_can_sync_before_exit() holds, the first lane also runs the block-end probe. All lanes of the block wait at
- * a barrier before they exit. In a one-dimensional launch only the first warp waits for the others.
- * 3. Otherwise the last lane to leave runs the block-end probe. A word in shared memory counts the lanes that have not
- * left.
- * 4. All lanes of the block wait once at the kernel's top, after the first lane sets that word.
- * 5. No lane waits at an exit, so divergence there does no harm.
+ * 1. The first lane, whose indices are all 0, runs the block-begin probe.
+ * 2. If ptx_can_sync_before_exit() is true, the first lane also runs the block-end probe. All lanes of the block
+ *    synchronize at a barrier before they exit. In a one-dimensional launch only the first warp waits there.
+ * 3. Otherwise the last lane that exits runs the block-end probe. A word in shared memory counts the lanes that have
+ *    not exited. The first lane sets this word at the kernel's top, and all lanes of the block then synchronize.
+ *    No lane waits at an exit, so lanes may exit at different times.
  *
- * The function ptx_can_sync_before_exit() requires one exit instruction in the kernel, and no instruction at which a lane waits for
- * others.
+ * The function ptx_can_sync_before_exit() requires a kernel with one exit instruction and without instructions at which
+ * a lane waits for others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,12 +20,12 @@
 #include "edit.h"
 
 #define LANE_COUNT "gpubpf_lanes"
-#define OTHERS "%" CUDA_NOT_LEADER /* as part of a printf format */
+#define OTHERS "%" CUDA_NOT_LEADER /* for use in a printf format */
 #define CTAID "%" CUDA_CTAID
 #define BLOCK_SITES (GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END))
 
-#define MAX_SHORT_INSNS 256 /* in a kernel with at most this many instructions, one more read of a special register
-			     * costs much */
+/* largest number of instructions of a kernel in which one more read of a special register is a noticeable cost */
+#define MAX_SHORT_INSNS 256
 
 bool ptx_is_short(const struct ptx_splice *in)
 {
@@ -42,7 +41,7 @@ bool ptx_is_branch_to_exit(const struct ptx_place *place)
 	return place->kind == GPUBPF_SITE_BLOCK_END && place->node != place->exit;
 }
 
-/* Returns true if all lanes leave by the same instruction, whatever path they take to it. */
+/* Returns true if all lanes exit by the same instruction, and that instruction has no predicate. */
 static bool has_single_exit(struct ptx_splice *in)
 {
 	struct ptx_place *places = NULL;
@@ -61,8 +60,10 @@ static bool has_single_exit(struct ptx_splice *in)
 	return exits == 1 && !guarded;
 }
 
-/* Returns true if a lane may wait for other lanes at the instruction, or in a function that it calls. Such a wait
- * ignores exited lanes. It does not ignore lanes at our exit barrier, so it would deadlock with them. */
+/*
+ * Returns true if a lane may wait for other lanes at the instruction, or in a function that it calls. Lanes that exited
+ * do not delay this wait. But lanes that wait at our barrier before the exit do, so both would wait forever.
+ */
 static bool may_sync(const struct ptx_splice *in, uint32_t node)
 {
 	static const char *const syncs[] = { "bar", "barrier", "mbarrier", "call" };
@@ -84,7 +85,7 @@ static bool never_syncs(const struct ptx_splice *in)
 
 bool ptx_can_sync_before_exit(struct ptx_splice *in)
 {
-	/* a probe at any other place may itself be the point at which lanes leave */
+	/* a probe of any other kind may end the thread, so lanes might not reach the barrier */
 	const uint32_t allowed = GPUBPF_SITE_BIT(ENTRY) | BLOCK_SITES;
 
 	for (uint32_t i = 0; i < in->at.job->nsites; i++)
@@ -93,9 +94,11 @@ bool ptx_can_sync_before_exit(struct ptx_splice *in)
 	return has_single_exit(in) && never_syncs(in);
 }
 
-/* Declares the counter of lanes in shared memory. Dynamic shared memory follows it, and a kernel may rely on more
- * alignment there than it declares. The counter then takes 1024 bytes, the largest alignment that hardware requires
- * (swizzled copies). */
+/*
+ * Declares the word in shared memory that counts lanes. Dynamic shared memory follows this word, and a kernel may rely
+ * on a larger alignment there than it declares. If there is dynamic shared memory, the word therefore takes 1024 bytes,
+ * the largest alignment that hardware requires (swizzled copies).
+ */
 void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t size = in->has_extern_shared ? 1024 : 4;
@@ -104,15 +107,17 @@ void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANE_COUNT "[%u];", size, size);
 }
 
-/* Returns the last axis that a launch may use. */
+/* Returns the last axis along which a launch may have more than one thread. */
 static char last_axis(const struct ptx_splice *in)
 {
 	return in->flat ? 'x' : 'z';
 }
 
-/* Computes OTHERS, which is true for all lanes except the block's first. One read of an index is slow, but three at
- * once take hardly longer. The probes at the block's begin and end both use the result. All lanes also read %ctaid.x,
- * as nearly all kernels do themselves. */
+/*
+ * Computes OTHERS, which is true for all lanes except the block's first. The probes at the block's beginning and end
+ * both use it. One read of an index is slow, but three reads at once take hardly longer. All lanes also read %ctaid.x
+ * here; nearly all kernels read it anyway.
+ */
 void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text)
 {
 	bool reads = false, any = in->counts_exits;
@@ -186,8 +191,11 @@ void ptx_emit_first_lane(struct ptx_splice *in, struct ptx_text *text, const str
 	in->has_ctaid |= probe->reads_ctaid && ptx_is_short(in);
 }
 
-/* Makes the first warp wait for the others. In a one-dimensional launch the first lane is in the warp of the first 32
- * lanes. The other warps arrive at the barrier and return, since nothing follows the block's end for them. */
+/*
+ * Makes the first warp wait until all other warps of the block have arrived. In a one-dimensional launch the first lane
+ * is in the warp of lanes 0 to 31. The other warps arrive at the barrier and return, because the block-end probe is all
+ * that follows.
+ */
 static void emit_first_warp_wait(struct ptx_splice *in, struct ptx_text *text)
 {
 	uint32_t label = ++in->labels;
@@ -199,8 +207,10 @@ static void emit_first_warp_wait(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "$gpubpf_waits_%u:\nbarrier.sync 0, %%gpubpf_n;\n}\n", label);
 }
 
-/* Adds the block-end probe after a barrier of all lanes; only the exit follows it. Special registers are read before
- * the barrier, which hides their latency. */
+/*
+ * Adds the block-end probe after a barrier of all lanes; after the probe the lanes exit. Special registers are read
+ * before the barrier, so that the wait hides the latency of these reads.
+ */
 static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
 {
 	read_ctaid(in, text, probe);
@@ -218,8 +228,10 @@ static void add_after_barrier(struct ptx_splice *in, struct ptx_text *text, cons
 	end_first(in, text, label);
 }
 
-/* Adds the block-end probe. Without a barrier, the lowest active lane subtracts the number of active lanes, which leave
- * together, from the counter of lanes. It runs the probe if the result is 0. */
+/*
+ * Adds the block-end probe. Without a barrier, the lowest of the lanes that exit together subtracts their number from
+ * the count of lanes in shared memory. If the result is 0, this lane runs the probe.
+ */
 void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t label = ++in->labels;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds what a kernel needs of its module: the functions that it calls, and the variables that they name.
- * Before: the symbols of the module (ptx_symbols_init()).
- * After: needed symbols are marked, variables have binding numbers, and in->kernel_node is set.
- * Requires: direct calls; a kernel that uses function pointers is refused.
+ * Does: marks the functions that a kernel calls, directly or not, and the variables that these functions use.
+ * Before: the symbols of the module are listed (ptx_symbols_init()).
+ * After: needed symbols are marked, needed variables have binding numbers, and in->kernel_node is set.
+ * Requires: direct calls. A kernel that uses function pointers is refused.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static bool is_runtime_function(const struct ptx_splice *in, uint32_t name)
 {
-	/* system calls that the driver resolves in any module */
+	/* functions that the driver provides to any module */
 	static const char *const known[] = { "vprintf", "malloc", "free", "__assertfail" };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -32,7 +32,8 @@ static void need_symbol(struct ptx_splice *in, struct ptx_symbol *symbol, uint32
 	if (symbol->is_ambiguous)
 		ptx_refuse(in, "it needs %.*s, which several of the linked modules define", len, name);
 	else if (symbol->handle)
-		ptx_refuse(in, "it uses the texture or surface reference %.*s, which is bound to its original module",
+		ptx_refuse(in,
+			   "it uses the texture or surface reference %.*s; CUDA binds it to the kernel's own module, so a twin in another module cannot use it",
 			   len, name);
 	else if (symbol->shared)
 		in->has_extern_shared |= !symbol->defined;
@@ -65,36 +66,37 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 		if (!symbol)
 			continue;
 		if (symbol->function && t != target)
-			ptx_refuse(in,
-				   "it takes the address of function %.*s, which is valid only in its original "
-				   "module",
+			ptx_refuse(in, "it takes the address of function %.*s, which is valid only in its original module",
 				   in->m->tokens[t].len, ptx_token_text(in->m, t));
 		need_symbol(in, symbol, stack, depth);
 	}
 }
 
-/* Refuses module-level memory that a function declares, because the twin would get a second copy. */
+/*
+ * Refuses global or constant memory that a function declares, because the twin would get a second copy of this memory.
+ */
 static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable)
 {
 	for (uint32_t t = variable->first; t < variable->name; t++) {
 		in->has_extern_shared |= ptx_word_is(in, t, ".extern");
 		if (ptx_word_is(in, t, ".global") || ptx_word_is(in, t, ".const"))
 			ptx_refuse(in,
-				   "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
-				   "outside of it",
+				   "a function declares the variable %.*s in %.*s (PTX line %u), whose address a twin cannot know",
 				   in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
 				   in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
 	}
 }
 
-/* Refuses isspacep.global if the kernel has constants, because the twin reads these through global memory. */
+/*
+ * Refuses isspacep.global if the kernel uses constants. The twin reads constants through global memory, so the test
+ * would give another result.
+ */
 static void check_spaces(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->isspacep_global_token && i < in->symbols.n; i++)
 		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
 			ptx_refuse(in,
-				   "it tests whether an address is in global memory (PTX line %u), where its twin "
-				   "has the constants",
+				   "it tests whether an address is in global memory (PTX line %u), but its twin has the constants in global memory too",
 				   in->m->tokens[in->isspacep_global_token].line);
 }
 

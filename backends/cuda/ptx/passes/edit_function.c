@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: edits a function of the twin: adds its probes, and redirects references to the application's variables.
- * Before: the function's definition or declaration in the module.
- * After: in->edits has the probes at the top, around instructions and at the exits.
- * Requires: the closure (closure.c) and the symbols' binding numbers.
+ * Does: edits a function of the twin: adds the probes, and redirects references to the application's variables.
+ * Before: a node of the function, its definition or a declaration.
+ * After: in->edits adds the probes at the function's top, around instructions and at exits.
+ * Requires: the needed symbols and their binding numbers (closure.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "backends/cuda/wire/twin_format.h"
 #include "insn_probe.h"
 
-/* Reads special registers once at function entry; instruction probes use the copies. */
+/* Reads special registers into copies, once at the function's top. Instruction probes read the copies. */
 static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 {
 	if (in->reads_sm)
@@ -26,8 +26,10 @@ static void read_special_registers(struct ptx_splice *in, struct ptx_text *text)
 		ptx_declare_opaque_false(in, text);
 }
 
-/* Where and how the probe of each site kind is added: at the top of a body, or at each of its exits. The file
- * insn_probe.c adds probes at single instructions. */
+/*
+ * Where probes of each kind of site are added: at the top of a body or at each of its exits. The file insn_probe.c adds
+ * the probes at single instructions.
+ */
 static const struct site_rule {
 	bool at_entry, at_exit;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
@@ -44,8 +46,8 @@ static const struct site_rule {
 static void add_exit_probe(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_site *at)
 {
 	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
-		ptx_refuse(in, "a function that it calls ends the thread, where the probe cannot read the kernel's "
-			       "arguments");
+		ptx_refuse(in, "a function that it calls ends the thread; the probe cannot read the kernel's "
+			       "arguments there");
 	else if (at->place.node != PTX_NONE)
 		ptx_check_params(in, at->probe, function, at->place.node);
 	assert(site_rules[at->place.kind].at_exit);
@@ -59,8 +61,10 @@ static bool has_probe(const struct ptx_site *at, uint32_t n)
 	return n;
 }
 
-/* Replaces an exit by the probe code followed by the exit. If the exit is predicated, lanes that do not leave branch
- * over this code. */
+/*
+ * Replaces an exit by the probes' code and the exit. If the exit has a predicate, the lanes that do not exit branch
+ * over this code.
+ */
 static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_site *at, uint32_t n)
 {
 	const struct ptx_module *m = in->m;
@@ -91,12 +95,12 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 	ptx_edit(in, PTX_REPLACE, insn->first, insn->end, text);
 }
 
-/* Replaces a reference to an application's variable by the register that holds its address. */
+/* Replaces a reference to an application's variable by the register that holds the variable's address. */
 static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, uint32_t t, uint32_t binding)
 {
 	struct ptx_text text = { 0 };
 
-	/* mov accepts a variable plus a constant, but no register plus a constant (PTX ISA 9.7.9.6) */
+	/* mov accepts a variable plus a constant, but not a register plus a constant (PTX ISA 9.7.9.6) */
 	if (ptx_word_is(in, insn->name, "mov") && ptx_word_is(in, t + 1, "+")) {
 		ptx_addf(&text, &in->err, "add.s64");
 		ptx_edit(in, PTX_REPLACE, insn->name, insn->operands, text);
@@ -109,7 +113,7 @@ static void edit_variable(struct ptx_splice *in, const struct ptx_node *insn, ui
 	ptx_edit(in, PTX_REPLACE, t, t + 1, text);
 }
 
-/* Replaces .const by .global in an access: the twin reads the application's constants through global memory. */
+/* Replaces .const by .global in an access, because the twin reads the application's constants through global memory. */
 static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 {
 	struct ptx_text text = { 0 };
@@ -155,7 +159,9 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 	}
 }
 
-/* Edits the top of a body: loads the addresses of the variables that it uses, then adds the probes. */
+/*
+ * Edits the top of a body: loads the addresses of the variables that the function uses, then adds the probes at entry.
+ */
 static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
@@ -202,7 +208,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
 
-/* Adds the remaining probes where the function runs off its end. */
+/* Adds the exit probes at the end of a body, where control reaches the end without a ret. */
 static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_site *at = &in->placed[in->next];
@@ -228,9 +234,11 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
 
-/* Turns a node that is not the function's definition into a matching declaration. The definition is in the twin, even
- * if it was in another linked module, so .extern becomes the definition's linkage. A weak definition loses its body if
- * the strong one is in the twin. */
+/*
+ * Turns a node that is not the function's definition into a declaration with the definition's linkage. A linked module
+ * may declare the function .extern, but the twin has the definition. A weak definition loses its body if the twin has
+ * the strong one.
+ */
 static void edit_declaration(struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
@@ -265,8 +273,8 @@ void ptx_edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol, u
 	if (function == in->kernel_node && in->at.job->registers) {
 		struct ptx_text most = { 0 };
 
-		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the assembler uses the last
-										    * .maxnreg */
+		/* the assembler uses the last of several .maxnreg */
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers);
 		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
 	}
 	ptx_find_probes(in, function);

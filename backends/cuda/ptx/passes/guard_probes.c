@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds the conditional branch to the end at a probe's beginning, and decides whether predicates can replace it.
- * Before: the probe's body as the lowering emitted it.
+ * Does: finds the branch by which lanes skip a probe, and decides whether predicates can replace this branch.
+ * Before: the probe's body as the lowering emitted it. Near its beginning there may be a conditional branch to its end.
  * After: the body is unchanged; probe.c edits it.
- * Requires: indexed labels (ptx_index_labels()).
+ * Requires: an index of labels (ptx_index_labels()).
  */
 #include "backends/cuda/ptx/ir/scope.h"
 
@@ -12,7 +12,7 @@
 
 #include "insn_probe.h"
 
-/* Returns true for a register that LLVM declared, not a special register. */
+/* Returns true for a register that LLVM declared, and false for a special register such as %tid. */
 static bool is_virtual_register(const char *name, uint32_t len)
 {
 	static const char *const kinds[] = { "p", "rs", "r", "rd", "f", "fd" };
@@ -26,7 +26,7 @@ static bool is_virtual_register(const char *name, uint32_t len)
 	return false;
 }
 
-/* Returns true if the token's value never changes for a lane. */
+/* Returns true if the token's value is the same whenever a lane reads it. */
 static bool is_invariant(const struct ptx_module *m, uint32_t token)
 {
 	static const char *const invariant[] = { "%tid", "%ntid", "%ctaid", "%nctaid" };
@@ -40,7 +40,10 @@ static bool is_invariant(const struct ptx_module *m, uint32_t token)
 	return false;
 }
 
-/* Returns true if the instruction only writes registers of the probe, from values that do not change over time. */
+/*
+ * Returns true if the instruction only writes registers of the probe, from values that stay the same while the kernel
+ * runs.
+ */
 static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 {
 	static const char *const names[] = { "mov", "cvt", "add", "sub", "mul",  "mad",  "shl", "shr",
@@ -55,7 +58,7 @@ static bool is_pure(const struct ptx_module *m, const struct ptx_node *n)
 	return pure && n->guard == PTX_NONE && n->first == n->name;
 }
 
-/* Returns true if the branch goes to a ret of the probe. */
+/* Returns true if the branch's target is a ret of the probe. */
 static bool branches_to_end(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t at = ptx_find_label(m, branch, m->nodes[branch].operands);
@@ -83,7 +86,11 @@ uint32_t ptx_head_branch(const struct ptx_module *m, uint32_t block)
 	return PTX_NONE;
 }
 
-#define MAX_GUARDED_INSNS 24 /* instructions; lanes that skip the probe execute them too, with a false predicate */
+/*
+ * Largest number of instructions that the branch skips. Without the branch, lanes that skip the probe execute these
+ * instructions too; memory accesses among them have a predicate that is false in these lanes.
+ */
+#define MAX_GUARDED_INSNS 24
 
 bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -95,7 +102,7 @@ bool ptx_needs_guard(const struct ptx_module *m, const struct ptx_node *insn)
 	return false;
 }
 
-/* Returns true if the branch goes to the node that follows it. */
+/* Returns true if the branch's target is the instruction that follows the branch. */
 static bool branches_to_next(const struct ptx_module *m, uint32_t branch)
 {
 	uint32_t to = ptx_find_label(m, branch, m->nodes[branch].operands), at = m->nodes[branch].next;

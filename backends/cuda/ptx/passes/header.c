@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: edits the directives at a module's top, PTX version and architecture.
- * Before: each of several linked modules has its own directives.
- * After: the twin has one of each; its version is the probes' if that is later.
+ * Does: edits the directives .version, .target and .address_size at a module's top.
+ * Before: if the module is linked from several, each of these has its own directives.
+ * After: the twin has one of each directive. Its .version is the probes' version if that is later.
  * Requires: in->version (splice.c).
  */
 #include <string.h>
 
 #include "edit.h"
 
-/* Returns true for the first of equal directives, since each of several linked modules has its own. */
+/* Returns true for the first directive of its kind. Each of several linked modules has one. */
 static bool is_first(const struct ptx_splice *in, const struct ptx_node *node)
 {
 	const struct ptx_module *m = in->m;
@@ -35,7 +35,7 @@ static void edit_header(struct ptx_splice *in, const struct ptx_node *node)
 		ptx_edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
 	}
 	for (uint32_t t = node->first; t < node->end; t++)
-		if (ptx_word_is(in, t, "debug")) /* the twin has no debug information */
+		if (ptx_word_is(in, t, "debug")) /* remove this option, because the twin has no debug information */
 			ptx_edit(in, PTX_REPLACE, t - 1, t + 1, (struct ptx_text){ 0 });
 }
 

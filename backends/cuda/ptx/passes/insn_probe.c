@@ -2,9 +2,9 @@
 /*
  * Does: adds probes before or after single instructions.
  * Before: the places of the function, with their probes (place_probes.c).
- * After: a block encloses the instruction and its probe. Its registers receive the place's operands before the
- * instruction, which may overwrite them, and the instruction's results after it.
- * Requires: cuda_probe.reads; operands that the probe does not read are not computed.
+ * After: a { } block has the instruction, its probe, and registers for the place's operands. The operands are read
+ * before the instruction, which may overwrite them; results are read after it.
+ * Requires: cuda_probe.reads. Operands that the probe does not read are not computed.
  */
 #include "insn_probe.h"
 
@@ -13,8 +13,8 @@
 #include "core/lower/ctx.h"
 #include "operands.h"
 
-#define WITHIN "%%gpubpf_in" /* predicate: the lane's access belongs to the place */
-#define GUARD "%%gpubpf_g"   /* the predicate's value before the instruction */
+#define WITHIN "%%gpubpf_in" /* predicate: this lane's access belongs to the place, so the lane runs the probe */
+#define GUARD "%%gpubpf_g"   /* copy of the instruction's predicate, from before the instruction */
 
 uint32_t ptx_line_of(const struct insn_place *a)
 {
@@ -39,7 +39,7 @@ static void emit_line(struct insn_place *a, uint32_t word, uint32_t i)
 static const struct {
 	const char *field;
 	void (*emit)(struct insn_place *a, uint32_t word, uint32_t i);
-	enum gpubpf_when when; /* when the field can be read */
+	enum gpubpf_when when; /* whether the field is read before or after the instruction */
 } fields[] = {
 	{ "place", emit_place_id },
 	{ "line", emit_line },
@@ -63,9 +63,9 @@ static const struct {
 	{ "mark", ptx_emit_mark },
 };
 
-/* -- lanes for which the probe runs -- */
+/* -- which lanes run the probe -- */
 
-/* Returns how many lanes, from the first on, hold the address of a matrix row. */
+/* Returns the number of lanes that hold the address of a matrix row. These are the first lanes of the warp. */
 static uint32_t lanes_with_rows(const struct insn_place *a)
 {
 	const struct ptx_node *insn = &a->in->m->nodes[a->at->place.node];
@@ -75,13 +75,13 @@ static uint32_t lanes_with_rows(const struct insn_place *a)
 	return ptx_has_modifier(a->in, insn, ".x2") ? 16 : 8;
 }
 
-/* Returns true if the address may lie in a space that is not the place's. */
+/* Returns true if the address may lie in a state space that the place's kind does not cover. */
 static bool needs_space_check(const struct insn_place *a)
 {
 	return a->kind->spaces && a->access.spaces & ~a->kind->spaces;
 }
 
-/* Computes WITHIN if the probe runs for only some of the lanes that execute the instruction. */
+/* Emits code that computes WITHIN, if only some of the lanes that execute the instruction run the probe. */
 static void emit_within(struct insn_place *a)
 {
 	if (lanes_with_rows(a) < 32) {
@@ -100,8 +100,10 @@ static bool is_after(const struct ptx_site *at)
 	return gpubpf_place_kind(at->place.kind)->when == GPUBPF_WHEN_AFTER;
 }
 
-/* Returns the token of the instruction's guard, or PTX_NONE. A branch's predicate is no guard: all lanes execute the
- * branch, and the predicate decides where they continue. */
+/*
+ * Returns the token of the instruction's predicate, or PTX_NONE. A branch's predicate does not count: all lanes execute
+ * the branch, and the predicate only decides where they continue.
+ */
 static uint32_t guard_of(const struct insn_place *a)
 {
 	return a->control.kind == PTX_BRANCHES ? PTX_NONE : a->in->m->nodes[a->at->place.node].guard;
@@ -140,7 +142,7 @@ static void emit_operands(struct insn_place *a, enum gpubpf_when when)
 			emit_operand(a, &ctx_fields[k], i, when);
 }
 
-/* Adds the probe, for the lanes for which guard and WITHIN are true. */
+/* Adds the probe. Lanes whose predicate or WITHIN is false branch over it. */
 static void emit_probe(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
@@ -172,18 +174,17 @@ static void check_probe(struct insn_place *a, uint32_t function)
 		  ptx_token_text(m, insn->name);
 
 	if (a->access.unseen)
-		ptx_refuse(a->in, "gpu/%s/ cannot observe %s by %.*s (PTX line %u)", a->kind->name, a->access.unseen,
-			   len, ptx_token_text(m, insn->name), ptx_line_of(a));
+		ptx_refuse(a->in, "gpu/%s/ cannot observe %s, which %.*s uses (PTX line %u)", a->kind->name,
+			   a->access.unseen, len, ptx_token_text(m, insn->name), ptx_line_of(a));
 	if (a->at->probe->reads_params && function != a->in->kernel_node)
 		ptx_refuse(a->in,
-			   "a function that it calls has such a place (PTX line %u), where the probe cannot "
-			   "read the kernel's arguments",
+			   "a program that reads the kernel's arguments cannot run in a function that the kernel calls (PTX line %u)",
 			   ptx_line_of(a));
 	else
 		ptx_check_params(a->in, a->at->probe, function, a->at->place.node);
 }
 
-/* Describes the instruction's access (a->access), barrier or branch (a->control) that the place observes. */
+/* Describes the access of the instruction (a->access), or its barrier or branch (a->control), for the place's kind. */
 static void look_up(struct insn_place *a)
 {
 	struct ptx_access accesses[PTX_MAX_ACCESSES];
@@ -200,7 +201,7 @@ static void look_up(struct insn_place *a)
 	if (a->control.kind == PTX_WAITS && a->control.barrier == GPUBPF_BARRIER_OBJECT)
 		a->access = ptx_describe_object(a->in->m, node, a->control.operand);
 	else if (a->control.kind == PTX_UNKNOWN)
-		a->access.unseen = "an unknown barrier or branch";
+		a->access.unseen = "a barrier or branch that gpubpf does not know";
 }
 
 bool ptx_all_lanes_run(struct ptx_splice *in, const struct ptx_site *at)
@@ -244,7 +245,10 @@ static void emit_active_mask(struct ptx_splice *in, uint32_t node)
 	ptx_edit(in, PTX_INSERT, in->m->nodes[node].first, 0, text);
 }
 
-/* Probes after the instruction run in the places' order. Their blocks nest, so they are opened in the reverse order. */
+/*
+ * Probes after the instruction run in the order of the places. Their { } blocks nest, so the blocks are opened in the
+ * reverse order.
+ */
 void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct ptx_site *placed, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -261,8 +265,11 @@ void ptx_edit_insn_probes(struct ptx_splice *in, uint32_t function, const struct
 			add_probe(in, function, &placed[i], true);
 }
 
-/* Adds the probes of the latest instruction first, since its blocks were opened last. The blocks of one instruction
- * were opened in the reverse order of its places. */
+/*
+ * Closes the { } blocks of sunk probes in the right order. The last instruction's probes come first, because its blocks
+ * were opened last. The probes of one instruction come in the order of its places, because its blocks were opened in
+ * reverse.
+ */
 void ptx_edit_sunk_probes(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_site *placed = in->placed;

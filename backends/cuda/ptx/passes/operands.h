@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to insn_probe.c and its parts: emits code that puts each operand word of a place into a register. */
+/*
+ * Declares the functions that emit code for operands of a place. The code puts each operand word into a register that
+ * the probe reads. Used by insn_probe.c and the files operands_*.c.
+ */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_OPERANDS_H
 #define GPUBPF_BACKENDS_CUDA_PTX_OPERANDS_H
 
@@ -7,33 +10,38 @@
 #include "backends/cuda/ptx/analysis/control.h"
 #include "edit.h"
 
-/* registers of the PTX block around the instruction, as printf formats */
+/* registers of the { } block around the instruction, for use in printf formats */
 #define PTX_OPERAND "%" CUDA_OPERAND      /* PTX_OPERAND "%u": a word */
-#define PTX_AT "%%gpubpf_at"           /* the address in its state space */
+#define PTX_AT "%%gpubpf_at"           /* the access's address in its state space */
 #define PTX_ACTIVE "%%gpubpf_active"   /* the active mask */
 
-/* the place whose code is emitted */
+/* place for which code is emitted */
 struct insn_place {
 	struct ptx_splice *in;
 	struct ptx_text text;
 	const struct ptx_site *at;
 	const struct gpubpf_place_kind *kind;
-	struct ptx_access access;     /* the access, at places of accesses; the address, at barriers that are objects in
-				    * memory */
-	struct ptx_control control;   /* at places of barriers and branches */
-	bool has_address, has_active; /* PTX_AT, PTX_ACTIVE are set */
+	struct ptx_access access;     /* the memory access, or the address of the barrier object */
+	struct ptx_control control;   /* at a barrier or branch: its description */
+	bool has_address, has_active; /* the code so far sets PTX_AT or PTX_ACTIVE, respectively */
 };
 
 #define put(a, ...) ptx_addf(&(a)->text, &(a)->in->err, __VA_ARGS__)
 
-/* insn_probe.c: returns the PTX line for refusals; sets a word to a constant. */
+/*
+ * insn_probe.c: ptx_line_of() returns the PTX line for messages. ptx_emit_constant() sets a word's register to a
+ * constant.
+ */
 uint32_t ptx_line_of(const struct insn_place *a);
 void ptx_emit_constant(struct insn_place *a, uint32_t word, uint64_t value);
 
-/* The functions below put element i of a field into a word's register. operands_memory.c */
+/*
+ * Most functions below emit code that puts element i of a field into a word's register. The functions up to
+ * ptx_emit_old() are in operands_memory.c.
+ */
 void ptx_need_address(struct insn_place *a);
 bool ptx_is_generic(const struct insn_place *a);
-/* Returns the name of a space for isspacep. */
+/* Returns the name of a state space for the instruction isspacep. */
 const char *ptx_isspacep_name(const struct insn_place *a, uint32_t space);
 void ptx_check_constants(struct insn_place *a);
 void ptx_emit_address(struct insn_place *a, uint32_t word, uint32_t i);
@@ -43,7 +51,7 @@ void ptx_emit_access(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_count(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_hint(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_bytes(struct insn_place *a, uint32_t word, uint32_t i);
-/* Returns true if the number of bytes is a constant of the place, equal in all lanes. */
+/* Returns true if the number of bytes is a constant in the PTX, so it is the same in all lanes. */
 bool ptx_has_constant_bytes(const struct insn_place *a);
 void ptx_emit_value(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_rmw(struct insn_place *a, uint32_t word, uint32_t i);
@@ -54,7 +62,7 @@ void ptx_emit_old(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_barrier(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_barrier_kind(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_lanes(struct insn_place *a, uint32_t word, uint32_t i);
-/* Sets CUDA_TAKEN as a register of the place's block. */
+/* Emits code that declares and sets CUDA_TAKEN in the place's { } block. */
 void ptx_emit_taken_mask(struct insn_place *a);
 void ptx_emit_taken(struct insn_place *a, uint32_t word, uint32_t i);
 void ptx_emit_active(struct insn_place *a, uint32_t word, uint32_t i);

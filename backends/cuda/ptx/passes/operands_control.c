@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of places at barriers and branches. */
+/* Emits code that reads the operands of places at barriers and branches. */
 #include <stdio.h>
 
 #include "operands.h"
@@ -36,7 +36,7 @@ void ptx_emit_active(struct insn_place *a, uint32_t word, uint32_t i)
 	put(a, "cvt.u64.u32 " PTX_OPERAND "%u, " PTX_ACTIVE ";\n", word);
 }
 
-/* Returns the branch's predicate. negated: lanes branch if it is false ("!"). */
+/* Returns the branch's predicate register. Sets *negated if lanes branch when the predicate is false ("!"). */
 static const char *branch_predicate(const struct insn_place *a, bool *negated, int *len)
 {
 	const struct ptx_module *m = a->in->m;
@@ -61,9 +61,11 @@ void ptx_emit_taken(struct insn_place *a, uint32_t word, uint32_t i)
 	put(a, "selp.b64 " PTX_OPERAND "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
-/* Computes the mask of the lanes that branch in this lane's direction, by activemask under the branch's predicate. Its
- * result has the lanes whose predicate is true (PTX ISA, activemask). A vote would need all lanes converged, and a test
- * for that. */
+/*
+ * Emits code that computes the mask of the lanes that branch in this lane's direction. It executes activemask under the
+ * branch's predicate, which returns the lanes whose predicate is true (PTX ISA, activemask). A vote instruction would
+ * require converged lanes, and thus a test for convergence.
+ */
 static void emit_side_mask(struct insn_place *a, const char *to)
 {
 	const struct ptx_module *m = a->in->m;
@@ -72,7 +74,7 @@ static void emit_side_mask(struct insn_place *a, const char *to)
 	bool negated;
 	int len;
 
-	if (a->control.kind != PTX_BRANCHES) { /* every lane of the mask executes this match, so none waits forever */
+	if (a->control.kind != PTX_BRANCHES) { /* all lanes of the mask execute this match, so no lane waits forever */
 		put(a, "match.any.sync.b32 %s, %.*s, " PTX_ACTIVE ";\n", to, (int)m->tokens[index].len,
 		    ptx_token_text(m, index));
 		return;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses and operands of places at memory accesses; each function sets one field of the context. */
+/*
+ * Emits code that reads the operands of places at memory accesses. Each function ptx_emit_*() sets one field of the
+ * context.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +10,10 @@
 #include "operands.h"
 #include "register.h"
 
-/* Reads the offset of an address: [base], [base+n], [base-n] or [base+-n]. Sets `sum` to its text, "" for none. Returns
- * false for any other form. */
+/*
+ * Reads the offset in an address [base], [base+n], [base-n] or [base+-n]. Stores the offset's text in `sum`, "" if
+ * there is none. Returns false for any other syntax.
+ */
 static bool parse_offset(struct insn_place *a, uint32_t t, char *sum, size_t size)
 {
 	const struct ptx_module *m = a->in->m;
@@ -32,7 +37,7 @@ static void emit_offset(struct insn_place *a, const char *sum)
 		put(a, "add.s64 " PTX_AT ", " PTX_AT ", %s;\n", sum);
 }
 
-/* Computes PTX_AT from "[base+n]". A 32-bit address wraps. */
+/* Emits code that sets PTX_AT to the address "[base+n]". A sum of 32 bits wraps. */
 static void emit_address(struct insn_place *a)
 {
 	const struct ptx_module *m = a->in->m;
@@ -89,15 +94,16 @@ const char *ptx_isspacep_name(const struct insn_place *a, uint32_t space)
 	}
 }
 
-/* Refuses a generic address if the kernel has constants. The twin takes the constants' generic addresses in global
- * memory, so it cannot distinguish the two spaces. */
+/*
+ * Refuses a generic address if the kernel uses constants. In the twin, constants have generic addresses in global
+ * memory, so the twin cannot tell constant memory from global memory.
+ */
 void ptx_check_constants(struct insn_place *a)
 {
 	for (uint32_t i = 0; i < a->in->symbols.n; i++)
 		if (a->in->symbols.symbols[i].constant && a->in->symbols.symbols[i].binding != PTX_NONE)
 			ptx_refuse(a->in,
-				   "PTX line %u has a generic address, which may be a constant's; in a twin "
-				   "constants are in global memory",
+				   "PTX line %u has a generic address, possibly of a __constant__ variable; a twin has such variables in global memory",
 				   ptx_line_of(a));
 }
 
@@ -159,7 +165,10 @@ void ptx_emit_count(struct insn_place *a, uint32_t word, uint32_t i)
 	ptx_emit_constant(a, word, a->access.count);
 }
 
-/* Cache operators, eviction priorities and other cache hints (PTX ISA 9.7.9.1, 9.7.9.2, 9.7.9.8). */
+/*
+ * Translates cache operators, eviction priorities and other cache hints to bits GPUBPF_HINT_ (PTX ISA 9.7.9.1, 9.7.9.2,
+ * 9.7.9.8).
+ */
 void ptx_emit_hint(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	static const struct {
@@ -205,8 +214,10 @@ static void emit_number(struct insn_place *a, uint32_t word, uint32_t t)
 		ptx_refuse(a->in, "PTX line %u has a byte count of unknown form", ptx_line_of(a));
 }
 
-/* [dst], [src], cp-size{, src-size | ignore-src}{, cache-policy} (PTX ISA 9.7.9.25.3.1): operand 3 is a number, a
- * predicate, or 64 bits. */
+/*
+ * Emits the number of bytes that cp.async reads (PTX ISA 9.7.9.25.3.1). Syntax: [dst], [src], cp-size{, src-size |
+ * ignore-src}{, cache-policy}. So operand 3 is a number, a predicate, or a 64-bit policy.
+ */
 static void emit_copied_bytes(struct insn_place *a, uint32_t word)
 {
 	uint32_t t = ptx_operand(a->in->m, a->at->place.node, 3);
@@ -249,7 +260,10 @@ void ptx_emit_bytes(struct insn_place *a, uint32_t word, uint32_t i)
 	}
 }
 
-/* Sets a word to bytes 8 i to 8 i + 7 of the element at a token, or of the elements in braces. */
+/*
+ * Emits code that sets a word to bytes 8 i to 8 i + 7 of the operand at token t. The operand is one element, or several
+ * in braces.
+ */
 static void emit_elements(struct insn_place *a, uint32_t word, uint32_t t, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
@@ -303,7 +317,7 @@ void ptx_emit_rmw(struct insn_place *a, uint32_t word, uint32_t i)
 	ptx_refuse(a->in, "PTX line %u has an unknown atomic operation", ptx_line_of(a));
 }
 
-/* In d, [a], b, c the compared value precedes the stored one. */
+/* Syntax of a compare-and-swap: atom.cas d, [a], b, c. The value to compare (b) precedes the value to store (c). */
 void ptx_emit_operand(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	bool compares = ptx_has_modifiers(a->in->m, a->at->place.node, ".cas");
@@ -311,7 +325,7 @@ void ptx_emit_operand(struct insn_place *a, uint32_t word, uint32_t i)
 	emit_elements(a, word, compares ? ptx_operand(a->in->m, a->at->place.node, 2) : a->access.value, i);
 }
 
-/* Reads the old value, after the instruction. Only atom returns it. */
+/* Emits code that reads the old value of an atomic, after the instruction. Only `atom` returns it; `red` does not. */
 void ptx_emit_old(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	uint32_t node = a->at->place.node;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operands of places that have names. */
+/* Emits code that reads the operands of kind "register" and "mark". */
 #include <stdio.h>
 
 #include "operands.h"
 #include "register.h"
 
-/* Returns the token of the i-th register among the instruction's operands, or PTX_NONE if there are fewer. */
+/*
+ * Returns the token of the i-th register among the instruction's operands, or PTX_NONE if it has at most i registers.
+ * Sets *bits to the register's width.
+ */
 static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t i, uint32_t *bits)
 {
 	for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
@@ -16,7 +19,10 @@ static uint32_t register_at(const struct ptx_module *m, uint32_t node, uint32_t 
 	return PTX_NONE;
 }
 
-/* Reads a register before the instruction; a destination has its old value. Only the lower half of 128 bits is read. */
+/*
+ * Emits code that reads register i before the instruction, so a destination register has its old value. Only the lower
+ * half of a 128-bit register is read.
+ */
 void ptx_emit_register(struct insn_place *a, uint32_t word, uint32_t i)
 {
 	const struct ptx_module *m = a->in->m;
@@ -42,5 +48,6 @@ void ptx_emit_mark(struct insn_place *a, uint32_t word, uint32_t i)
 
 	snprintf(to, sizeof(to), PTX_OPERAND "%u", word);
 	if (ptx_emit_element(a->in, &a->text, node, a->in->m->nodes[node].operands, 8, to) < 0)
-		ptx_refuse(a->in, "the mark of PTX line %u has a value of unknown form", ptx_line_of(a));
+		ptx_refuse(a->in, "PTX line %u: the value of this mark is neither a register nor a constant",
+			   ptx_line_of(a));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: outlines probes whose inlined copies would exceed the text limit.
+ * Does: turns probes into functions if their inlined copies would exceed the text limit.
  * Before: a probe's text is inlined at every place.
- * After: every place calls a function of the prelude.
+ * After: every place calls a function in the prelude.
  * Requires: can_outline(): the probe uses no parameters, accumulators or other registers of the kernel.
  */
 #include "outline.h"
@@ -13,13 +13,15 @@
 
 #include "core/lower/lower.h"
 
-#define MAX_TEXT_BYTES (1u << 20) /* bytes of all copies; BENCH.md has the assembling time of larger texts */
+/* limit for all copies of the probes in bytes; BENCH.md lists assembly times of larger texts */
+#define MAX_TEXT_BYTES (1u << 20)
 
-/* Returns true if the probe can be outlined: a function cannot access the kernel's parameters or registers. */
+/* Returns true if the probe can become a function, which cannot access the kernel's parameters or registers. */
 static bool can_outline(const struct cuda_probe *probe)
 {
-	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->nsums &&
-	       !probe->reads_acc_mode && !probe->nmap_bases && !probe->reads_place_const && !probe->reads_taken_mask;
+	return probe->is_insn_probe && !probe->reads_params && !probe->ends_thread && !probe->registers.nsums &&
+	       !probe->reads_acc_mode && !probe->registers.nmap_bases && !probe->reads_place_const &&
+	       !probe->reads_taken_mask;
 }
 
 static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
@@ -55,10 +57,8 @@ static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site
 	fprintf(f, ")\n{\n");
 	for (uint32_t word = 0; word < 64; word++)
 		if (probe->reads >> word & 1)
-			fprintf(f,
-				".reg .b64 "
-				"%s%u;\nld.param.b64 %s%u, [gpubpf_word_%u];\n",
-				CUDA_OPERAND, word, CUDA_OPERAND, word, word);
+			fprintf(f, ".reg .b64 %s%u;\nld.param.b64 %s%u, [gpubpf_word_%u];\n", CUDA_OPERAND, word,
+				CUDA_OPERAND, word, word);
 	if (probe->reads_sm)
 		fprintf(f, ".reg .b32 %s;\nmov.u32 %s, %%smid;\n", CUDA_SM, CUDA_SM);
 	if (probe->reads_lane)
@@ -68,7 +68,7 @@ static void emit_function(FILE *f, const struct cuda_probe *probe, uint32_t site
 	fprintf(f, "{\n%.*s\n}\nret;\n}\n", (int)probe->body_size, probe->body);
 }
 
-/* Replaces the probe's text by a call of its function. */
+/* Replaces the probe's text by a call of the probe's function. */
 static int make_call(struct cuda_probe *probe, uint32_t site)
 {
 	const char *before = ", (";

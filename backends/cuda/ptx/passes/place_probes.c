@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds the places of a function, and the probe that runs at each.
+ * Does: finds the places of a function, and the probe that runs at each place.
  * Before: the job's sites and insertions, with a cuda_probe for each site.
- * After: in->placed has the places in the function's order; the registers that their probes read are known.
+ * After: in->placed has the places in text order, and the registers that their probes read are known.
  * Requires: in->kernel_node (closure.c).
  */
 #include <errno.h>
@@ -53,8 +53,8 @@ void ptx_find_probes(struct ptx_splice *in, uint32_t function)
 		in->placed[i] = (struct ptx_site){ places[i],      site == UINT32_MAX ? NULL : &in->probes[site],
 						   PTX_NONE,       PTX_NONE,
 						   PTX_ACTIVE_OWN, places[i].node };
-		if (in->syncs_before_exit && ptx_is_branch_to_exit(&places[i])) /* the probe runs at the branch's
-										 * target, after the barrier */
+		/* the probe runs at the branch's target instead, after the barrier */
+		if (in->syncs_before_exit && ptx_is_branch_to_exit(&places[i]))
 			in->placed[i].probe = NULL;
 		if (in->placed[i].probe)
 			collect_needs(in, in->placed[i].probe);

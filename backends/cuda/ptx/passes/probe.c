@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: extracts probes from the PTX that the lowering emits.
- * Before: each site is an .entry without parameters, and nothing declares its operands and accumulators.
- * After: a probe's body is a block that falls through at its end, and struct cuda_probe lists what it reads.
- * Requires: the application's function, from which the names of parameters are taken.
+ * Does: extracts the probes from the PTX that the lowering emits.
+ * Before: each site is an .entry without parameters. The PTX uses registers for operands and accumulators but does not
+ * declare them.
+ * After: the probe's body is the text of a { } block, which control leaves only by falling through its end. The
+ * registers that the probe reads are listed in struct cuda_probe.
+ * Requires: the application's function, which supplies the names of parameters.
  */
 #include "probe.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "backends/cuda/ptx/ir/scope.h"
 
 #define END_LABEL "$gpubpf_end"
-#define SKIP_PRED "%gpubpf_out" /* .pred: the lane skips the probe */
+#define SKIP_PRED "%gpubpf_out" /* .pred: this lane skips the probe */
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
 #define RESULT "gpubpf_result"
@@ -58,18 +59,18 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 
 /* state while one probe is extracted */
 struct extraction {
-	struct cuda_probe *probe; /* receives the accumulators and special registers that the probe uses */
+	struct cuda_probe *probe; /* the result, with the accumulators and special registers that the probe uses */
+	const struct gpubpf_site_registers *registers;
 	const struct ptx_module *app;
 	uint32_t function; /* the kernel or function whose parameter names replace gpubpf_param_<i> */
-	/* the probe reads parameters, reads the return value, ends its thread, has code in which lanes may diverge, is
-	 * if-converted to predicates */
+	/* The first four members go to struct cuda_probe. guarded: predicates replace the branch over the probe. */
 	bool reads_params, reads_result, ends_thread, may_diverge, guarded;
 	uint64_t operands;
 	uint32_t head;       /* first token of the branch that ptx_head_branch() found */
-	char head_text[128]; /* text that replaces the branch, or its tokens up to the predicate */
+	char head_text[128]; /* text that replaces the branch, or only its tokens before the predicate */
 };
 
-/* Returns the number that follows one of our prefixes, or UINT32_MAX for any other name. */
+/* Returns the number that follows the prefix `name` in the token, or UINT32_MAX if the token has another prefix. */
 static uint32_t name_number(const struct ptx_module *m, uint32_t token, const char *name, size_t size)
 {
 	const struct ptx_token *t = &m->tokens[token];
@@ -82,22 +83,36 @@ static uint32_t name_number(const struct ptx_module *m, uint32_t token, const ch
 	return number;
 }
 
-/* Records the name of a register, after the prefix `begins`, in the array of *n names; the injector declares the
- * register. */
-static void note_register(const struct ptx_module *m, uint32_t token, const char *begins, struct cuda_sum *list,
-			  uint32_t *n, uint32_t most)
+/*
+ * Returns the index in the table of the register that the token names after the prefix, or `n` if the table lacks it.
+ */
+static uint32_t find_register(const struct ptx_module *m, uint32_t token, const char *prefix,
+			      const struct gpubpf_acc_register *table, uint32_t n)
 {
 	const struct ptx_token *t = &m->tokens[token];
-	size_t prefix = strlen(begins), size = t->len - prefix;
-	const char *name = m->text + t->off + prefix;
+	size_t size = strlen(prefix);
+	uint32_t i = 0;
 
-	if (t->len <= prefix || memcmp(m->text + t->off, begins, prefix) || size >= sizeof(list->name))
-		return;
-	for (uint32_t i = 0; i < *n; i++)
-		if (strlen(list[i].name) == size && !memcmp(list[i].name, name, size))
-			return;
-	assert(*n < most);
-	memcpy(list[(*n)++].name, name, size);
+	if (t->len <= size || memcmp(m->text + t->off, prefix, size))
+		return n;
+	while (i < n &&
+	       (strlen(table[i].name) != t->len - size || memcmp(table[i].name, m->text + t->off + size, t->len - size)))
+		i++;
+	return i;
+}
+
+/*
+ * If the table has the register that the token names, adds the register to the probe's list, so that the injector
+ * declares it.
+ */
+static void note_register(const struct ptx_module *m, uint32_t token, const char *prefix,
+			  const struct gpubpf_acc_register *table, uint32_t ntable, struct gpubpf_acc_register *list,
+			  uint32_t *n)
+{
+	uint32_t found = find_register(m, token, prefix, table, ntable);
+
+	if (found < ntable && find_register(m, token, prefix, list, *n) == *n)
+		list[(*n)++] = table[found];
 }
 
 static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
@@ -111,8 +126,10 @@ static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda
 	probe->reads_lane |= lane;
 }
 
-/* Replaces the y and z indices and sizes by constants in a probe for one-dimensional launches. Returns true if it
- * did. */
+/*
+ * In a probe for one-dimensional launches, replaces a y or z index by 0 and a y or z size by 1. Returns true if it
+ * replaced the token.
+ */
 static bool edit_axis(const struct ptx_module *m, uint32_t token, const struct cuda_probe *probe, struct edits *e)
 {
 	static const char *const of[][2] = { { "%tid", "0" }, { "%ctaid", "0" }, { "%ntid", "1" }, { "%nctaid", "1" } };
@@ -127,7 +144,7 @@ static bool edit_axis(const struct ptx_module *m, uint32_t token, const struct c
 	return false;
 }
 
-/* Replaces %ctaid by a register read once, since each read is slow. */
+/* Replaces %ctaid by a register that the kernel reads once, because each read is slow. */
 static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
 {
 	static const char *const of[][2] = { { ".x", CUDA_CTAID "x" }, { ".y", CUDA_CTAID "y" }, { ".z", CUDA_CTAID "z" } };
@@ -141,8 +158,10 @@ static void edit_ctaid(const struct ptx_module *m, uint32_t token, struct cuda_p
 		}
 }
 
-/* Folds the test of CUDA_NOT_LEADER into the probe's first branch, which goes to its end. One branch then skips the
- * probe for both reasons. */
+/*
+ * Adds the test of CUDA_NOT_LEADER to the condition of the branch by which lanes skip the probe. One branch then skips
+ * the probe for both reasons.
+ */
 static void edit_head(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
 	bool skips_lanes = ex->probe->is_last_lane_probe || (ex->probe->is_block_probe && ex->probe->flat);
@@ -169,15 +188,20 @@ static void edit_head(const struct ptx_module *m, uint32_t body, struct extracti
 	ex->probe->reads_not_leader = true;
 }
 
-/* Replaces "gpubpf_param_3" by the name of parameter 3. */
+/*
+ * Replaces names that the lowering emits by the real ones, such as "gpubpf_param_3" by the name of parameter 3. Records
+ * the registers that the probe uses.
+ */
 static void edit_operand(const struct ptx_module *m, uint32_t token, struct extraction *ex, struct edits *e)
 {
 	uint32_t number = name_number(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
+	const struct gpubpf_site_registers *r = ex->registers;
+	struct gpubpf_site_registers *used = &ex->probe->registers;
 
-	note_register(m, token, CUDA_ACC, ex->probe->sums, &ex->probe->nsums, CUDA_MAX_ACCS);
-	note_register(m, token, CUDA_ACC_OFFSET, ex->probe->keys, &ex->probe->nkeys, CUDA_MAX_ACC_OFFSETS);
-	note_register(m, token, CUDA_ACC_LANE, ex->probe->acc_lanes, &ex->probe->nacc_lanes, CUDA_MAX_ACC_LANES);
-	note_register(m, token, CUDA_MAP_BASE, ex->probe->map_bases, &ex->probe->nmap_bases, CUDA_MAX_MAP_BASES);
+	note_register(m, token, CUDA_ACC, r->sums, r->nsums, used->sums, &used->nsums);
+	note_register(m, token, CUDA_ACC_OFFSET, r->keys, r->nkeys, used->keys, &used->nkeys);
+	note_register(m, token, CUDA_ACC_LANE, r->acc_lanes, r->nacc_lanes, used->acc_lanes, &used->nacc_lanes);
+	note_register(m, token, CUDA_MAP_BASE, r->map_bases, r->nmap_bases, used->map_bases, &used->nmap_bases);
 	ex->probe->reads_acc_mode |= ptx_token_is(m, token, CUDA_ACC_MODE);
 	ex->probe->reads_place_const |= ptx_token_is(m, token, CUDA_PLACE_CONST);
 	ex->probe->reads_active_mask |= ptx_token_is(m, token, CUDA_ACTIVE) || ptx_token_is(m, token, CUDA_FULL_WARP);
@@ -203,7 +227,10 @@ static void edit_operand(const struct ptx_module *m, uint32_t token, struct extr
 
 #define CONVERGING_SUFFIX "_together"
 
-/* Library functions with this suffix reconverge the lanes themselves (maps/device/machine_nvptx.h). */
+/*
+ * Returns true if the call's target is a library function with this suffix. Such functions reconverge the lanes
+ * themselves (maps/device/machine_nvptx.h).
+ */
 static bool is_converging_call(const struct ptx_module *m, const struct ptx_node *call)
 {
 	for (uint32_t t = call->operands; t < call->end; t++) {
@@ -227,7 +254,10 @@ static void edit_insn(const struct ptx_module *m, const struct ptx_node *insn, s
 		edit_operand(m, t, ex, e);
 }
 
-/* Replaces each return by a branch to the probe's end: "@p ret;" becomes "@p bra $gpubpf_end;" */
+/*
+ * Edits the statements of a body. Each return becomes a branch to the probe's end, so "@p ret;" becomes "@p bra
+ * $gpubpf_end".
+ */
 static void edit_body(const struct ptx_module *m, uint32_t body, struct extraction *ex, struct edits *e)
 {
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next) {
@@ -249,7 +279,7 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct extracti
 	}
 }
 
-/* Prints the tokens [first, end) with the edits applied, and frees the edits. */
+/* Prints the tokens [first, end) with the edits, and frees the edits. */
 static int print_range(const struct ptx_module *m, struct edits *e, uint32_t first, uint32_t end, char **text, size_t *size)
 {
 	int err;
@@ -262,10 +292,10 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 	return err;
 }
 
-int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
-		       struct cuda_probe *probe, struct gpubpf_diag *diag)
+int cuda_probe_extract(const struct ptx_module *m, const struct gpubpf_site_registers *registers, const char *name,
+		       const struct ptx_module *app, uint32_t function, struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct extraction ex = { .probe = probe, .app = app, .function = function };
+	struct extraction ex = { .probe = probe, .registers = registers, .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
@@ -274,7 +304,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 
 	body = site == PTX_NONE ? PTX_NONE : ptx_child(m, site, PTX_BLOCK, 0);
 	if (body == PTX_NONE || !m->nodes[site].entry || ptx_child(m, site, PTX_PARAM, 0) != PTX_NONE)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the lowered program has no entry %s", name);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the compiled probe has no entry %s", name);
 	loops = ptx_has_cycle(m, body);
 	if (loops < 0)
 		return loops;

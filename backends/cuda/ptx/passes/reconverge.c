@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: adds a probe's code as a block, at whose end the lanes that entered together are converged again.
- * Before: the probe's PTX, with loops in which lanes may diverge.
- * After: the text has the block; control continues after it.
- * Requires: for probes at single instructions, the predicate that ptx_declare_opaque_false() declares.
+ * Does: adds a probe as a { } block. At the block's end, the lanes that entered it together are converged again.
+ * Before: the probe's PTX, which may have loops in which lanes diverge.
+ * After: the text has the block, and control continues after it.
+ * Requires: for instruction probes, the predicate that ptx_declare_opaque_false() declares.
  */
 #include "edit.h"
 
 #include "backends/cuda/ptx/analysis/params.h"
 
-#define ACTIVE_LANES "%%gpubpf_here" /* mask of the lanes that are active at the probe */
-#define OPAQUE_FALSE "%%gpubpf_nobody" /* false for every lane, which ptxas cannot prove */
+#define ACTIVE_LANES "%%gpubpf_here" /* mask of the lanes that enter the probe */
+#define OPAQUE_FALSE "%%gpubpf_nobody" /* a predicate that is false for every lane, but ptxas cannot prove this */
 
 void ptx_declare_opaque_false(struct ptx_splice *in, struct ptx_text *text)
 {
@@ -24,10 +24,13 @@ bool ptx_needs_reconvergence(const struct cuda_probe *probe)
 	return probe->may_diverge && !probe->ends_thread;
 }
 
-/* Lanes that wait after a loop may resume before all have arrived: ptxas adds YIELD to loops that read memory written
- * by other threads. BSYNC releases waiting lanes at YIELD (seen on an H200), and the code after it then runs diverged.
- * The bar.warp.sync makes the lanes wait once more, but does not reconverge them. They reconverge at the end of the
- * opaque branch over OPAQUE_FALSE, in which no lane yields any more. */
+/*
+ * Emits a branch over the probe that no lane takes, because a wait alone does not reconverge the lanes. The assembler
+ * ptxas adds YIELD to loops that read memory which other threads write. At YIELD, BSYNC releases the lanes that wait
+ * after the loop (seen on an H200), so the code after the loop runs diverged. A bar.warp.sync makes the lanes wait once
+ * more but does not reconverge them. They reconverge at the target of the branch on OPAQUE_FALSE, because no lane
+ * yields between the bar.warp.sync and that target.
+ */
 uint32_t ptx_begin_reconverge(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_addf(text, &in->err, "{\n");
@@ -71,7 +74,8 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 		return;
 	for (uint32_t i = 0; (param = cuda_param_node(in->m, function, i)) != PTX_NONE; i++)
 		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
-			ptx_refuse(in, "the probe reads arguments, but a block redeclares the parameter's name %.*s",
+			ptx_refuse(in,
+				   "the probe reads arguments, but a block of the function redeclares the parameter's name %.*s",
 				   in->m->tokens[in->m->nodes[param].name].len,
 				   ptx_token_text(in->m, in->m->nodes[param].name));
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns the bits of a declaration's type (PTX ISA 5.2): its digits, except for packed types. */
+/* Returns the width in bits of the type at a token (PTX ISA 5.2), PTX_PREDICATE for .pred, or 0 for other tokens. */
 static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
 {
 	static const struct {
@@ -36,8 +36,10 @@ static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
 	return 0;
 }
 
-/* ".reg .v4 .f32 v;" declares four registers. An operand names one of them with a suffix, so a vector's own name has
- * width 0. */
+/*
+ * A vector's own name has width 0. For example, ".reg .v4 .f32 v;" declares four registers, and an operand names one of
+ * them with a suffix.
+ */
 uint32_t ptx_register_bits(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
 	uint32_t declared = m->tokens[token].kind == PTX_WORD ? ptx_declaration(m, node, token) : PTX_NONE, bits = 0;
@@ -66,7 +68,10 @@ int ptx_emit_variable(struct ptx_splice *in, struct ptx_text *text, uint32_t nod
 	return 0;
 }
 
-/* Emits an immediate: an integer of any base, or floating point of the instruction's type (PTX ISA 4.5). */
+/*
+ * Emits code that puts an immediate into `to`. It is an integer of any base, or a floating-point number of the
+ * instruction's type (PTX ISA 4.5).
+ */
 static void emit_immediate(struct ptx_splice *in, struct ptx_text *text, uint32_t node, uint32_t token, uint32_t bytes,
 			   const char *to)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: copies a function's return value into CUDA_RESULT, for a probe at its returns.
+ * Does: copies a function's return value into CUDA_RESULT, for probes at the function's returns.
  * Before: the function stores the value by st.param.
- * After: each such store also inserts the value's first 8 bytes into CUDA_RESULT.
- * Requires: a function of the ABI; one that returns in registers is refused.
+ * After: each such store is followed by code that copies the value's first 8 bytes into CUDA_RESULT.
+ * Requires: a function that follows the PTX ABI. A function that returns in registers is refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "edit.h"
 
-/* Returns the bytes of a stored element; 0: unknown. */
+/* Returns the size in bytes of one stored element, or 0 if the type is unknown. */
 static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const struct {
@@ -27,8 +27,10 @@ static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node 
 	return 0;
 }
 
-/* Inserts the element's bytes into CUDA_RESULT. cvt accepts wider registers as integers (PTX ISA 9.4.1); mov accepts
- * floats too. */
+/*
+ * Emits code that inserts the bytes of one element into CUDA_RESULT. The instruction cvt accepts registers that are
+ * wider than its integer type (PTX ISA 9.4.1), and mov also accepts floats.
+ */
 static void emit_element_copy(struct ptx_splice *in, struct ptx_text *text, const char *guard, uint32_t t, uint32_t off,
 			      uint32_t bytes)
 {
@@ -49,8 +51,8 @@ static void emit_element_copy(struct ptx_splice *in, struct ptx_text *text, cons
 }
 
 /*
- * Copies the first 8 bytes of each st.param to the return value (PTX ISA 9.7.9.12) into a register, since no
- * instruction can read it back. The store is [result+off], value or {value, ...}.
+ * Copies the first 8 bytes of the return value into a register at each st.param (PTX ISA 9.7.9.12), because no
+ * instruction can read the value back. Syntax of the store: [result+off], value or {value, ...}.
  */
 void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
@@ -86,7 +88,7 @@ void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 	ptx_edit(in, PTX_INSERT, insn->end, 0, text);
 }
 
-/* Refuses functions that return in registers, as PTX without the ABI does: they have no st.param. */
+/* Refuses functions that return in registers. Such functions do not follow the PTX ABI and have no st.param. */
 void ptx_check_result(struct ptx_splice *in, uint32_t function)
 {
 	if (!in->copies_result)
@@ -95,6 +97,6 @@ void ptx_check_result(struct ptx_splice *in, uint32_t function)
 		const struct ptx_node *n = &in->m->nodes[c];
 
 		if (n->kind == PTX_PARAM && n->result && ptx_word_is(in, n->first, ".reg"))
-			ptx_refuse(in, "the probe reads a function's result, but its PTX returns in registers");
+			ptx_refuse(in, "the probe reads a function's result, but its PTX returns the result in registers");
 	}
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: sinks probes after loads to the end of a run of loads.
- * Before: each such probe runs directly after its load and keeps the following loads from being in flight together with
- * it.
- * After: the probe runs after the last load of the run that does not depend on values loaded before it.
- * Requires: the probe only adds to summed map values (core/lower/sums.h), so it may run wherever the same lanes pass.
- * Its operands are still read at its place, in a block that extends to the probe.
+ * Does: moves each probe that runs after a load to the end of the run of loads.
+ * Before: each probe runs directly after its load, so the loads of a run are not in flight together.
+ * After: the probe runs after the last load of the run. A run ends at the latest before the first instruction that uses
+ * a loaded value.
+ * Requires: the probe only adds to summed map values (core/lower/sums.h), so it may run at any point that the same
+ * lanes reach. Its operands are still read at its place, and a { } block from there to the probe holds them.
  */
 #include "insn_probe.h"
 
 #include <string.h>
 
-#define MAX_LOADED 64 /* registers that the loads of a run write, by their tokens */
+#define MAX_LOADED 64 /* largest number of registers that the loads of a run write */
 
 bool ptx_is_register_op(const struct ptx_module *m, const struct ptx_node *insn)
 {
@@ -65,7 +65,10 @@ static bool uses_loaded(const struct ptx_module *m, const struct ptx_node *insn,
 	return false;
 }
 
-/* Records the registers that a load writes: the operands before the address. Returns false if there are too many. */
+/*
+ * Records the registers that a load writes, which are its operands before the address. Returns false if there are too
+ * many.
+ */
 static bool add_loaded(const struct ptx_module *m, const struct ptx_node *insn, struct loaded *loaded)
 {
 	for (uint32_t t = insn->operands; t < insn->end && !ptx_token_is(m, t, "["); t++) {
@@ -78,8 +81,10 @@ static bool add_loaded(const struct ptx_module *m, const struct ptx_node *insn, 
 	return true;
 }
 
-/* Returns the last load of the run that begins at `node`, which may be `node` itself. Loads of a run can be in flight
- * together. */
+/*
+ * Returns the last load of the run of loads that begins at `node`; this may be `node` itself. All loads of a run can be
+ * in flight together.
+ */
 static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
 {
 	struct loaded loaded = { .n = 0 };
@@ -104,8 +109,10 @@ static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
 	return last;
 }
 
-/* Returns true if all probes of the places [first, end) of one instruction may be sunk. Their blocks nest, so either
- * all are sunk or none. */
+/*
+ * Returns true if all probes of one instruction, at the places [first, end), may be moved. Their { } blocks nest, so
+ * either all are moved or none.
+ */
 static bool can_sink_all(const struct ptx_splice *in, uint32_t first, uint32_t end)
 {
 	bool may = true;
@@ -134,7 +141,7 @@ void ptx_sink_probes(struct ptx_splice *in)
 			end++;
 		if (node == PTX_NONE || !is_long_latency_load(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
-		if (node > open) /* an earlier node belongs to the current run, and its probes are sunk to the run's end */
+		if (node > open) /* an earlier node is part of the current run, so its probes move to that run's end */
 			open = last_load_of_run(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: slices a module down to one kernel and all that it mentions.
- * Before: a parsed module with an index of its top level (struct ptx_top).
- * After: a separate parsed module, whose tokens keep the whole module's lines.
+ * Does: reduces a module to one kernel and everything that this kernel mentions.
+ * Before: a parsed module and an index of its top level (struct ptx_top).
+ * After: a separate parsed module. Its tokens have the line numbers of the whole module.
  * Requires: the kernel's short name.
  */
 #include "slice.h"
@@ -17,7 +17,7 @@
 #include "core/wire/name.h"
 #include "backends/cuda/ptx/ir/scope.h"
 
-/* the text of a token */
+/* text of a token, not NUL-terminated */
 struct word {
 	const char *text;
 	size_t len;
@@ -43,7 +43,10 @@ static int by_name(const void *a, const void *b, void *module)
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-/* Adds the names of a function or variable; a variable declaration may have several. */
+/*
+ * Adds the names of a function or variable to top->names if that is allocated. Returns their number; a variable
+ * declaration may have several.
+ */
 static uint32_t add_names(struct ptx_top *top, uint32_t node)
 {
 	const struct ptx_node *of = &top->module->nodes[top->nodes[node]];
@@ -94,7 +97,7 @@ void ptx_top_finish(struct ptx_top *top)
 struct slicing {
 	const struct ptx_top *top;
 	bool *needed;          /* [top->nnodes] */
-	uint32_t *next, depth; /* stack of needed functions that have not been scanned */
+	uint32_t *next, depth; /* stack of needed functions whose text was not scanned yet */
 };
 
 static void need_node(struct slicing *p, uint32_t node)
@@ -106,7 +109,7 @@ static void need_node(struct slicing *p, uint32_t node)
 		p->next[p->depth++] = node;
 }
 
-/* Returns the index of the first name that does not sort before the word. */
+/* Returns the index of the first name that is not less than the word in the sort order. */
 static uint32_t lower_bound(const struct ptx_top *top, struct word word)
 {
 	uint32_t from = 0;
@@ -168,7 +171,10 @@ static int write_slice(const struct slicing *p, char **text, size_t *size)
 	return -ENOMEM;
 }
 
-/* Sets the tokens' lines to those in the module. Returns -ENOENT if a statement differs from the module's. */
+/*
+ * Sets the lines of the slice's tokens to those in the whole module. Returns -ENOENT if a statement was parsed
+ * differently in the slice.
+ */
 static int set_lines(const struct slicing *p, struct ptx_module *part)
 {
 	const struct ptx_module *m = p->top->module;
@@ -215,7 +221,10 @@ static bool is_kernel(const struct ptx_top *top, uint32_t node)
 	return n->kind == PTX_FUNCTION && n->entry;
 }
 
-/* Returns the token of the kernel's name. A shortened name is compared with the short name of every kernel. */
+/*
+ * Returns the token of the kernel's name. If `name` has the length of a shortened name, compares it with the short name
+ * of every kernel.
+ */
 static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 {
 	struct word whole = { name, strlen(name) };

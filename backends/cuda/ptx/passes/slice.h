@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the ptx target: slices a module down to what one kernel needs, as a separate module. The cost of a twin
- * then does not grow with the number of kernels in the image. */
-#ifndef GPUBPF_BACKENDS_CUDA_PTX_PART_H
-#define GPUBPF_BACKENDS_CUDA_PTX_PART_H
+/*
+ * Reduces a module to the parts that one kernel needs, as a separate module. The time to make a twin then does not grow
+ * with the number of kernels in the image.
+ */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_SLICE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_SLICE_H
 
 #include "backends/cuda/ptx/ir/ptx.h"
 
-/* a module's top level, and the names there */
+/* top-level nodes of a module, and an index of their names */
 struct ptx_top {
 	const struct ptx_module *module;
-	uint32_t *nodes, nnodes; /* in the module's order */
+	uint32_t *nodes, nnodes; /* top-level nodes in the module's order */
 	struct ptx_top_name {
-		uint32_t token, node; /* node: index in nodes[] */
+		uint32_t token, node; /* token of the name; index in `nodes` of the node that declares it */
 	} *names;                     /* sorted by name; a name may occur several times */
 	uint32_t nnames;
 };
@@ -20,11 +22,10 @@ int ptx_top_init(struct ptx_top *top, const struct ptx_module *module);
 void ptx_top_finish(struct ptx_top *top);
 
 /*
- * Returns a slice of the module in *part. It has all directives, the kernel of that short name, and the top-level nodes
- * that the kernel mentions, directly or through another needed function. Nodes keep the module's order, and tokens keep
- * their line there.
- * *text is malloc'd, and *part refers to it. Returns 0, -ENOMEM, or -ENOENT if there is no such kernel or its slice
- * parses differently from the module.
+ * Makes a slice of the module in *part. The slice has all directives, the kernel with that short name, and the
+ * top-level nodes that the kernel mentions, directly or through other functions. Nodes keep the module's order, and
+ * tokens keep the module's line numbers. Returns 0 or -ENOMEM. Returns -ENOENT if there is no such kernel, or if the
+ * slice parses differently from the module. The text is malloc'd and must live as long as *part.
  */
 int ptx_slice(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part);
 

@@ -2,20 +2,24 @@
 /*
  * Does: builds a twin's PTX from the kernel's module and the extracted probes.
  * Before: the module is parsed, and each site has a cuda_probe.
- * After: the text has the kernel, its callees, the probes at their places, and the bindings' constants.
- * Requires: the symbols (backends/cuda/ptx/ir/symbols.c), the closure (closure.c), and the edits of each function
- * (edit_function.c).
+ * After: the text has the kernel, the functions that it calls, the probes at their places, and a constant for each
+ * binding.
+ * Requires: the symbols (backends/cuda/ptx/ir/symbols.c), which of them the kernel needs (closure.c), and the edits of
+ * each function (edit_function.c).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/wire/twin_format.h"
+#include "core/lower/dump.h"
 #include "edit.h"
 
-/* Returns true if the twin has this node of a symbol: its definition, and nodes before it or without a definition. The
- * function ptx_edit_function() turns a weak definition before the strong one into a declaration. Nodes after the
- * definition are dropped, since assemblers reject them as a second definition. */
+/*
+ * Returns true if the twin has this node of a symbol: the definition, a node before the definition, or a node without a
+ * body. Nodes with a body after the definition are dropped, because assemblers reject a second definition. The function
+ * ptx_edit_function() turns a weak definition before the strong one into a declaration.
+ */
 static bool keeps_node(const struct ptx_splice *in, const struct ptx_symbol *symbol, uint32_t node)
 {
 	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
@@ -25,7 +29,7 @@ static bool keeps_node(const struct ptx_splice *in, const struct ptx_symbol *sym
 	return node <= symbol->node || !symbol->defined;
 }
 
-/* Deletes the top-level nodes that the twin does not have, and edits the others. */
+/* Deletes the top-level nodes that the twin does not need, and edits the others. */
 static void drop_unneeded(struct ptx_splice *in)
 {
 	const struct ptx_module *m = in->m;
@@ -48,7 +52,10 @@ static void drop_unneeded(struct ptx_splice *in)
 	}
 }
 
-/* Adds the constants that hold the addresses and the probes' own top level, after the module's header. */
+/*
+ * Adds top-level PTX after the module's header: constants for the addresses of the application's variables, and the
+ * probes' prelude.
+ */
 static void add_prelude(struct ptx_splice *in, const char *prelude, size_t size)
 {
 	const struct ptx_module *m = in->m;
@@ -93,7 +100,9 @@ static void list_bindings(struct ptx_splice *in, struct cuda_twin *twin)
 	}
 }
 
-/* Refuses probes that end threads if block ends are counted, since all lanes of a block must pass the counter. */
+/*
+ * If exits of a block's lanes are counted, refuses probes that end threads, because such a thread would exit uncounted.
+ */
 static void check_thread_ends(struct ptx_splice *in)
 {
 	for (uint32_t i = 0; in->counts_exits && i < in->at.job->nsites; i++)
@@ -107,11 +116,12 @@ static void check_thread_ends(struct ptx_splice *in)
 static void check_shared(struct ptx_splice *in)
 {
 	if (in->counts_exits && in->shared_size_token)
-		ptx_refuse(in, "it reads how much shared memory it has (PTX line %u), and gpu/block_end/ adds some",
+		ptx_refuse(in,
+			   "it reads the size of its shared memory (PTX line %u), to which a program of gpu/block_end/ adds some",
 			   in->m->tokens[in->shared_size_token].line);
 }
 
-/* Appends the module's text with the edits applied to `out`, then frees the edits. */
+/* Appends the module's text with the edits to `out`, then frees the edits. */
 static void print_edits(struct ptx_splice *in, struct ptx_text *out)
 {
 	char *text = NULL;
@@ -128,9 +138,11 @@ static void print_edits(struct ptx_splice *in, struct ptx_text *out)
 	in->nedits = 0;
 }
 
-/* Returns true if the kernel can have a form for one-dimensional launches. A launch may omit the block size that
- * .reqntid requires, so the kernel's y and z sizes must be 1. With .blocksareclusters the launch's grid counts
- * clusters. */
+/*
+ * Returns true if the kernel can have a variant for one-dimensional launches. The y and z sizes in .reqntid must be 1,
+ * because a launch may omit the block size that .reqntid requires. With .blocksareclusters the grid of a launch counts
+ * clusters, not blocks.
+ */
 static bool can_be_flat(const struct ptx_splice *in)
 {
 	const struct ptx_node *kernel = &in->m->nodes[in->kernel_node];
@@ -148,14 +160,14 @@ static bool can_be_flat(const struct ptx_splice *in)
 	return true;
 }
 
-/* Appends the second form of the kernel, for one-dimensional launches. */
+/* Appends the kernel's variant for one-dimensional launches. */
 static void add_flat(struct ptx_splice *in, const struct cuda_probe *probes, struct ptx_text *out)
 {
 	in->flat = true;
 	in->probes = probes;
 	in->at = (struct gpubpf_inserting){ .job = in->at.job, .kernel = in->kernel };
 	in->exits = in->probed_exits = 0;
-	ptx_addf(out, &in->err, "\n"); /* the text may end in a comment */
+	ptx_addf(out, &in->err, "\n"); /* the text before may end in a // comment */
 	drop_unneeded(in);
 	print_edits(in, out);
 }
@@ -196,8 +208,12 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 	if (!in.err)
 		in.err = gpubpf_check_all_inserted(&in.at, diag);
 	print_edits(&in, &text);
+	if (!in.err && gpubpf_dump_wants(job, "splice"))
+		gpubpf_dump_set(job, text.data, text.size);
 	if (!in.err && probes->flat && ptx_is_short(&in) && can_be_flat(&in))
 		add_flat(&in, probes->flat, &text);
+	if (!in.err && gpubpf_dump_wants(job, "flat"))
+		gpubpf_dump_set(job, text.data, text.size);
 	made.text = text.data;
 	made.size = text.size;
 	free(in.edits);

@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#define OPERATION(opcode) ((opcode) & 0x1ff)
-#define OP_LDC 0x182               /* operations */
-#define OP_LDCU 0x1ac
-#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions before a read that are searched for its index */
+#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions to search, backwards from an indexed
+                                    * read, for the move to its index register */
 
 struct address_walk {
 	const struct sass_cubin *cubin;
@@ -52,24 +50,14 @@ bool sass_is_system_call(const struct sass_symbol *s)
 
 /* -- the offset of a read -- */
 
-/* Does the instruction move a constant into a register (MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm)? */
-static bool moves_constant(struct sass_insn insn, uint64_t *number)
-{
-	uint32_t opcode = sass_opcode(insn);
-	bool product = (opcode == 0x424 || opcode == 0x435) && sass_field(insn, 24, 8) == SASS_RZ &&
-		       sass_field(insn, 64, 8) == SASS_RZ;
-
-	*number = sass_field(insn, 32, 32);
-	return (opcode == 0x802 || product) && sass_field(insn, 12, 4) == SASS_PT;
-}
-
-/* May the instruction change the register, or transfer control? Except for class ASYNC, instructions write at most
- * four registers, from the one in bits 16..23 on. */
+/* Returns true if the instruction may write the register or transfer control. An instruction of class ASYNC may
+ * write any number of registers. The others write at most four registers in sequence; bits 16..23 of the instruction
+ * name the first. */
 static bool may_change(struct sass_insn insn, uint32_t reg)
 {
-	uint32_t first = sass_field(insn, 16, 8);
+	uint32_t first = sass_operand_bits(insn, 0);
 
-	switch (sass_op_find(sass_opcode(insn))->class) {
+	switch (sass_op(insn)->class) {
 	case SASS_FIXED:
 	case SASS_SLOW:
 	case SASS_LOAD:
@@ -83,18 +71,18 @@ static bool may_change(struct sass_insn insn, uint32_t reg)
 bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
 {
 	struct sass_insn insn = sass_code_at(code, i);
-	uint32_t op = OPERATION(sass_opcode(insn)), reg = sass_field(insn, 24, 8);
-	bool indexed = op == OP_LDC || op == OP_LDCU;
-	uint64_t number;
+	uint32_t reg = insn.operand[1].reg;
+	bool by_uniform = sass_is(insn, SASS_OPERATION_LDCU), indexed = by_uniform || sass_is(insn, SASS_OPERATION_LDC);
+	uint32_t number;
 
 	*off = sass_constant_offset(insn);
 	if (!indexed || reg == SASS_RZ)
 		return true;
-	if (op == OP_LDCU || code->jumps || code->entered[i])
+	if (by_uniform || code->jumps || code->entered[i])
 		return false;
 	for (uint32_t k = i; k-- && i - k < MAX_LOOK_BACK_INSNS;) {
 		insn = sass_code_at(code, k);
-		if (sass_field(insn, 16, 8) == reg && moves_constant(insn, &number)) {
+		if (insn.operand[0].reg == reg && sass_is_constant_move(insn, &number)) {
 			*off = (*off + number) & 0xffffffff;
 			return true;
 		}

@@ -9,7 +9,7 @@
 #include "code.h"
 #include "core/model/diag.h"
 
-#define TEXT_PREFIX ".text."          /* the name of a code section is this prefix and the name of the function */
+#define TEXT_PREFIX ".text."          /* a code section is named by this prefix and the name of its function */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -18,7 +18,7 @@
 struct text_walk {
 	const struct sass_cubin *cubin;
 	struct sass_texts *texts;
-	uint8_t *found; /* per section */
+	uint8_t *found; /* found[i]: section i is in texts->section */
 	struct gpubpf_diag *diag;
 };
 
@@ -82,16 +82,16 @@ void sass_texts_finish(struct sass_texts *texts)
 
 /* -- restrictions on callees -- */
 
-/* Returns what in the instruction prevents the call from a twin, as a clause for messages; NULL: nothing. A callee
- * must not read constants of its module, because the twin is another module, and only the kernel's own exits may end
- * threads. */
+/* If a function contains this instruction and a twin therefore cannot call the function, returns the reason as a clause
+ * for messages. Otherwise returns NULL. A callee must not read constants of its module, because the twin is another
+ * module. A callee must not end threads, because only the kernel's own exits have an exit probe. */
 static const char *find_obstacle(struct sass_insn insn)
 {
 	int bank = sass_constant_bank(insn);
 
 	if (bank == 3 || bank == 4)
 		return "reads constants of its module";
-	switch (sass_op_find(sass_opcode(insn))->class) {
+	switch (sass_op(insn)->class) {
 	case SASS_UNKNOWN:
 		return "has an unknown instruction";
 	case SASS_EXIT:
@@ -132,8 +132,9 @@ static bool is_function(const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->section && s->section != SASS_NONE;
 }
 
-/* Checks that the kernel's registers and stack suffice for its callees. The linker gives a kernel enough for them;
- * the loader, which sees only the twin, cannot. */
+/* Checks that the kernel declares enough registers and stack for the functions that it may call. The linker usually
+ * raises the kernel's numbers so that they suffice for its callees. The loader cannot do so for a twin, because it
+ * sees only the twin. */
 static int check_resources(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
 			   struct gpubpf_diag *diag)
 {
@@ -166,8 +167,8 @@ struct callee_walk {
 	uint8_t *called;
 };
 
-/* Marks the function whose address the relocation takes. An address in the middle of the same function is the return
- * address of a call, not a pointer. */
+/* Marks the function whose address the relocation takes, as a possible target of calls through pointers. Skips an
+ * address in the middle of the same function, because it is the return address of a call. */
 static int add_address_taken(void *arg, const struct sass_relocation *r)
 {
 	const struct callee_walk *p = arg;
@@ -179,7 +180,7 @@ static int add_address_taken(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Marks the function that a call instruction names. */
+/* Marks the function that the relocation of a call instruction names. */
 static int add_called(void *arg, const struct sass_relocation *r)
 {
 	const struct callee_walk *p = arg;
@@ -190,8 +191,8 @@ static int add_called(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Marks in called[] the functions that a pointer may lead to: their address is in code or data, and they are no
- * kernels. Then also marks the functions that these call by name. */
+/* Marks in called[] the functions that a call through a pointer may reach. Such a function has its address in code or
+ * data and is not a kernel. Also marks the functions that these functions call by name. */
 static void find_address_taken(const struct sass_cubin *c, uint8_t *called)
 {
 	struct callee_walk p = { .cubin = c, .called = called };
@@ -235,7 +236,7 @@ static int add_all_address_taken(const struct sass_cubin *c, uint8_t *called)
 	return 0;
 }
 
-/* Checks a section, unless an earlier call has checked it successfully. */
+/* Checks that a twin may call the function in the section. Does not repeat an earlier successful check. */
 static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
 {
 	int err = c->section_results->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
@@ -245,7 +246,8 @@ static int check_section(const struct sass_cubin *c, uint32_t section, struct gp
 	return err;
 }
 
-/* Marks in (*called)[section] all functions that the kernel may call. The caller frees *called. */
+/* Sets (*called)[section] to a nonzero value for the section of each function that the kernel may call. The caller
+ * frees *called. */
 static int find_called(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, uint8_t **called,
 		       struct gpubpf_diag *diag)
 {

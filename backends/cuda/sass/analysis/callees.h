@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the functions in other code sections that a kernel calls.
- * The twin gets copies of the functions that the kernel's code names, directly or through others. Functions that it
- * calls through pointers stay in the application's module and run there for the twin too: all modules of a context see
- * the same addresses. Neither kind gets a probe, so neither may end threads.
- * A function returns only when its results are written and its stores have read their registers, because its caller is
- * compiled separately and cannot wait for them. In functions ptxas gives even a dead load a scoreboard, and RET waits
- * for it.
+ * Finds the functions in other code sections that a kernel may call, and checks that its twin can call them too.
  *
- * Does:     collects the sections of code that a kernel may call, and checks that a twin may call them.
+ * The twin contains copies of the functions that the kernel calls by name, directly or through other functions.
+ * Functions that the kernel calls through pointers stay in the application's module. The twin calls them there, because
+ * all modules of a context share one address space. Neither kind of function contains probes, so neither may end
+ * threads.
+ *
+ * A function returns only after its results are written and its stores have read their registers. Its caller is
+ * compiled separately and cannot wait for these operations. So ptxas gives even a dead load in a function a scoreboard,
+ * and RET waits for it.
+ *
+ * Does:     collects the code sections that a kernel may call, and checks that a twin may call them.
  * Before:   sass_cubin_open() has validated the image.
  * After:    each called section is listed once, or the kernel is refused.
- * Requires: relocations that name every call and every address of a function.
+ * Requires: the image has a relocation for every call and for every address of a function.
  */
 #ifndef GPUBPF_SASS_CALLEES_H
 #define GPUBPF_SASS_CALLEES_H
@@ -21,14 +24,14 @@
 struct gpubpf_diag;
 struct sass_code;
 
-/* indices of code sections, each once: the kernel's section, then the sections of functions that are called by name */
+/* indices of code sections: first the kernel's section, then one for each function that is called by name */
 struct sass_texts {
 	uint32_t *section;       /* malloc'd */
-	uint32_t n, relocations; /* relocations: number of relocations of all these sections */
+	uint32_t n, relocations; /* relocations: number of relocations in all these sections */
 };
 
-/* Lists the sections. Returns 0; -EINVAL with the reason in *diag why a twin cannot call one of the functions;
- * -ENOMEM. */
+/* Lists the kernel's section and the sections of the functions that it calls by name. Returns 0, -ENOMEM, or -EINVAL
+ * with the reason in *diag why a twin cannot call one of the functions. */
 int sass_texts_find(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_texts *texts,
 		    struct gpubpf_diag *diag);
 void sass_texts_finish(struct sass_texts *texts);

@@ -6,19 +6,13 @@
 
 #include "addresses.h"
 #include "callees.h"
-#include "constant.h"
+#include "backends/cuda/sass/isa/constant.h"
 #include "core/model/diag.h"
 #include "live.h"
 
-#define OPERATION(opcode) ((opcode) & 0x1ff)
 #define BANK_ADDRESSES 4
-#define OP_BSSY 0x145              /* operations: bits 0..8 of an opcode */
-#define OP_LEPC 0x14e
-#define OP_RET 0x150
-#define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an immediate address, */
-#define OP_CALL_REGISTER 0x344     /* and CALL.REL of a register, which counts from the start of the section */
-#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions before a call that are searched for the load of
-                                    * its address */
+#define MAX_LOOK_BACK_INSNS 64     /* maximum number of instructions to search, backwards from a call, for
+                                    * the load of the callee's address */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -32,8 +26,8 @@ static int is_module_function(void *arg, const struct sass_relocation *address)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !sass_is_system_call(s);
 }
 
-/* Checks the callee whose address instruction i loads from c[0x4]: it must be a function of the driver. If the
- * offset of the load is unknown, every function in c[0x4] must be one. */
+/* Checks the function whose address instruction i loads from c[0x4]. It must be a function of the driver. If the
+ * offset of the load is unknown, every function with an address in c[0x4] must be a function of the driver. */
 static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_relocation address;
@@ -47,16 +41,17 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	if (!sass_address_at(c, off, &address))
 		return refuse(diag, "it calls a function whose address is not in the image");
 	if (!sass_is_system_call(&c->symbols[address.symbol]))
-		return refuse(diag, "it calls %.80s", c->symbols[address.symbol].name);
+		return refuse(diag, "it calls %.80s by an address that is not valid in another module",
+			      c->symbols[address.symbol].name);
 	return 0;
 }
 
-/* Checks a CALL.ABS. If an LDC shortly before loads its target from c[0x4], checks that callee. Otherwise the call
- * counts as one through a pointer. */
+/* Checks a CALL.ABS. If an LDC shortly before the call loads the callee's address from c[0x4], checks that callee.
+ * Otherwise records that the kernel calls functions through pointers. */
 static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
 {
-	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
-	uint32_t reg = sass_field(sass_code_at(code, at), 24, 8);
+	bool named = sass_opcode(sass_code_at(code, at)) == SASS_OP_CALL_NAMED;
+	uint32_t reg = sass_code_at(code, at).operand[1].reg;
 
 	if (named && code->entered[at] & SASS_RELOCATED)
 		return 0;
@@ -65,7 +60,7 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	for (uint32_t i = at; i-- && at - i < MAX_LOOK_BACK_INSNS;) {
 		struct sass_insn insn = sass_code_at(code, i);
 
-		if (sass_opcode(insn) == SASS_OP_LDC && sass_field(insn, 16, 8) == reg &&
+		if (sass_opcode(insn) == SASS_OP_LDC && insn.operand[0].reg == reg &&
 		    sass_constant_bank(insn) == BANK_ADDRESSES)
 			return check_callee(c, code, i, diag);
 	}
@@ -73,21 +68,16 @@ static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32
 	return 0;
 }
 
-/* Is it an EXIT in a known form, with no bits set except predicates and control bits? */
-static bool is_known_exit(struct sass_insn i)
-{
-	return (i.lo & ~0xf000ull) == SASS_OP_EXIT && !(i.hi & ((1ull << 41) - 1) & ~(15ull << 23));
-}
-
 static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
-	if (!is_known_exit(sass_code_at(code, i)))
+	if (!sass_is_plain_exit(sass_code_at(code, i)))
 		return refuse(diag, "it has an EXIT in an unknown form");
 	code->exits[code->nexits++] = i;
 	return 0;
 }
 
-/* Adds an instruction that reads a __constant__ variable, if a stub can load that constant from memory. */
+/* Records an instruction that reads a __constant__ variable. Refuses the kernel if no stub can load that constant
+ * from memory. */
 static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
@@ -98,15 +88,15 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 		return refuse(diag,
 			      "its instruction at 0x%x (%s) reads a __constant__ variable in a form that twins "
 			      "do not support",
-			      i * SASS_INSN, sass_op_find(sass_opcode(insn))->name);
+			      i * SASS_INSN, sass_op(insn)->name);
 	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
 	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
 	    code->constants_size > SASS_CONSTANTS_MAX_BYTES)
 		return refuse(diag, "it reads a __constant__ variable that is not in the image");
 	if (code->entered[i] & SASS_RELOCATED)
 		return refuse(diag,
-			      "its instruction at 0x%x cannot execute at another address, as a twin "
-			      "requires",
+			      "its instruction at 0x%x reads a __constant__ variable, but the driver patches the "
+			      "instruction, so a twin cannot move it",
 			      i * SASS_INSN);
 	code->constants[code->nconstants++] = i;
 	code->entry_is_relocatable &= i != code->begin;
@@ -115,7 +105,7 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 
 static void update_maxreg(struct sass_code *code, struct sass_insn insn)
 {
-	uint32_t regs = sass_field(insn, 32, 8);
+	uint32_t regs = insn.operand[2].reg;
 
 	if (!code->maxreg || regs < code->maxreg)
 		code->maxreg = regs;
@@ -129,24 +119,24 @@ static void mark_entered(struct sass_code *code, uint32_t i, int64_t offset)
 		code->entered[at / SASS_INSN] |= SASS_ENTERED;
 }
 
-/* Marks the instructions that control may reach other than by falling through. */
+/* Marks the instructions that control may reach in another way than by falling through. */
 static void find_entered(struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
-		uint32_t op = OPERATION(sass_opcode(insn));
-		enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+		bool address = sass_is(insn, SASS_OPERATION_LEPC);
+		enum sass_class class = sass_op(insn)->class;
 
-		if (class == SASS_BRANCH || op == OP_BSSY || op == OP_LEPC)
+		if (class == SASS_BRANCH || address)
 			mark_entered(code, i, sass_branch(code->arch, insn));
-		if (op == OP_LEPC)
-			mark_entered(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
-		code->jumps |= class == SASS_INDIRECT && op != OP_RET && op != OP_LEPC;
-		code->jumps |= sass_opcode(insn) == OP_CALL_REGISTER;
+		if (address)
+			mark_entered(code, i, sass_lepc_offset(insn));
+		code->jumps |= class == SASS_INDIRECT && !sass_is(insn, SASS_OPERATION_RET);
+		code->jumps |= sass_opcode(insn) == SASS_OP_CALL_REGISTER;
 	}
 }
 
-/* Returns the index that a relative branch targets. */
+/* Returns the index of the instruction that the relative branch at index i targets. */
 static int64_t branch_target(const struct sass_code *code, uint32_t i)
 {
 	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
@@ -155,12 +145,11 @@ static int64_t branch_target(const struct sass_code *code, uint32_t i)
 static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
-	uint32_t op = OPERATION(sass_opcode(insn));
 
-	code->barrier |= op == 0x11d /* BAR */ || op == 0x1c7 /* UCGABAR */ || op == 0x1a7 /* SYNCS */;
+	code->barrier |= sass_has(insn, SASS_SYNCHRONIZES);
 	if (sass_constant_bank(insn) == SASS_CONSTANTS_BANK && add_constant(code, i, diag) < 0)
 		return -EINVAL;
-	switch (sass_op_find(sass_opcode(insn))->class) {
+	switch (sass_op(insn)->class) {
 	case SASS_UNKNOWN:
 		return refuse(diag, "its instruction at 0x%x is unknown (opcode 0x%03x)", i * SASS_INSN,
 			      sass_opcode(insn));
@@ -172,7 +161,7 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 		update_maxreg(code, insn);
 		break;
 	case SASS_BRANCH:
-		if (sass_opcode(insn) == OP_CALL_REGISTER)
+		if (sass_opcode(insn) == SASS_OP_CALL_REGISTER)
 			break;
 		code->entry_is_relocatable &= i < code->begin || branch_target(code, i) != code->begin;
 		break;
@@ -188,27 +177,16 @@ static int decode_insn(const struct sass_cubin *c, struct sass_code *code, uint3
 	return 0;
 }
 
-/* Can this instruction, the first of a kernel, execute at another address? Reads of constants or special registers
- * can, and compilers begin kernels with these. */
-static bool is_movable(struct sass_insn first)
-{
-	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (OPERATION(sass_opcode(first)) == known[i])
-			return true;
-	return false;
-}
-
 bool sass_may_precede_entry(struct sass_insn insn)
 {
-	bool carry = OPERATION(sass_opcode(insn)) == 0x024 /* IMAD */ && sass_field(insn, 81, 3) != SASS_PT;
+	bool carry = sass_is(insn, SASS_OPERATION_IMAD) && insn.out != SASS_PT;
 
-	return is_movable(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
+	return sass_has(insn, SASS_MOVABLE) && !carry && !insn.reuse;
 }
 
-/* Returns the last instruction that the branch to the entry probe may replace: the first instruction that waits, or
- * one before it. The slow reads with which kernels begin then complete while the probe runs. */
+/* Returns the last instruction that the branch to the entry probe may replace: the first instruction that waits for
+ * a scoreboard, or the instruction before it. Kernels begin with slow reads, which then complete while the probe
+ * runs. */
 static uint32_t find_late_entry(const struct sass_code *code)
 {
 	uint32_t i = code->begin;
@@ -216,7 +194,7 @@ static uint32_t find_late_entry(const struct sass_code *code)
 	while (i + 1 < code->n && sass_may_precede_entry(sass_code_at(code, i)) && !sass_wait_mask(sass_code_at(code, i)) &&
 	       !code->entered[i + 1] && sass_constant_bank(sass_code_at(code, i + 1)) != SASS_CONSTANTS_BANK)
 		i++;
-	if (i > code->begin && (!is_movable(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
+	if (i > code->begin && (!sass_has(sass_code_at(code, i), SASS_MOVABLE) || sass_code_at(code, i).reuse))
 		i--;
 	return code->jumps ? code->begin : i;
 }
@@ -229,7 +207,8 @@ static bool is_padding(const struct sass_code *code, uint32_t i)
 	       (sass_opcode(insn) == SASS_OP_BRA && sass_branch(code->arch, insn) == -SASS_INSN);
 }
 
-/* Returns the last EXIT if only padding and a branch to itself follow it, and no branch leads there; else SASS_NONE. */
+/* Returns the index of the last EXIT. Only padding and a branch to itself may follow that EXIT, and no branch may lead
+ * to the code after it. Otherwise returns SASS_NONE. */
 static uint32_t find_tail(const struct sass_code *code)
 {
 	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
@@ -242,7 +221,7 @@ static uint32_t find_tail(const struct sass_code *code)
 	for (uint32_t i = 0; i <= last; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
-		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH &&
+		if (sass_op(insn)->class == SASS_BRANCH &&
 		    (int64_t)(i + 1) * SASS_INSN + sass_branch(code->arch, insn) > (int64_t)last * SASS_INSN)
 			return SASS_NONE;
 	}
@@ -258,8 +237,8 @@ struct relocation_walk {
 	struct gpubpf_diag *diag;
 };
 
-/* Marks an instruction that the driver patches, because it must stay at its address. If the driver writes an address
- * of this code, marks the instruction at that address as entered. */
+/* Marks the instruction that the driver patches, because it must stay at its address. If the driver writes an
+ * address of this code into the instruction, marks the instruction at that address as entered. */
 static int read_relocation(void *arg, const struct sass_relocation *r)
 {
 	const struct relocation_walk *f = arg;
@@ -280,20 +259,18 @@ static int read_relocation(void *arg, const struct sass_relocation *r)
 /* -- notes about single instructions in .nv.info (EIATTR_INSTR_REG_MAP) -- */
 
 #define NOTE_SIZE 12
-#define NOTE_ARRIVE 0x103          /* the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
+#define NOTE_ARRIVE 0x103          /* kind of a note: the NOP that compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
 #define NO_REGISTER UINT32_MAX
 
-/* Reads a note, which marks a NOP that the driver may replace, so the NOP must stay at its address. */
+/* Reads a note about a NOP. The driver may replace this NOP, so the NOP must stay at its address. */
 static int read_insn_note(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
 {
 	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
 
 	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
 	    sass_get32(mark + 4) != NOTE_ARRIVE || sass_get32(mark + 8) != NO_REGISTER)
-		return refuse(diag,
-			      "the image has an unknown note about its instruction at 0x%x (attribute "
-			      "0x%02x)",
-			      off, SASS_ATTR_INSTR_REG_MAP);
+		return refuse(diag, "its .nv.info section has an unknown attribute 0x%02x of the instruction at 0x%x",
+			      SASS_ATTR_INSTR_REG_MAP, off);
 	code->entered[i] |= SASS_RELOCATED;
 	code->entry_is_relocatable &= i != code->begin;
 	return 0;
@@ -309,7 +286,7 @@ static int read_insn_notes(const struct sass_section *info, struct sass_code *co
 		if (item.attr != SASS_ATTR_INSTR_REG_MAP)
 			continue;
 		if (!item.data || item.size % NOTE_SIZE)
-			return refuse(diag, "the image's .nv.info of it is invalid");
+			return refuse(diag, "its .nv.info section is invalid");
 		for (uint32_t k = 0; !err && k < item.size; k += NOTE_SIZE)
 			err = read_insn_note(code, item.data + k, diag);
 	}
@@ -331,13 +308,19 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	if (c->symbols[k->symbol].head.st_value)
 		return refuse(diag, "its code does not start at the beginning of its section");
 	if (!k->info || !k->regs)
-		return refuse(diag, "the image does not state how many registers it has");
+		return refuse(diag, "the image does not state the number of registers of the kernel");
 	if (k->regs > SASS_REGS_MAX)
-		return refuse(diag, "the image states that it has %u registers, more than a thread can have", k->regs);
-	code->bytes = text->data;
+		return refuse(diag, "the image states %u registers for the kernel, more than a thread can have", k->regs);
 	code->n = text->size / SASS_INSN;
-	code->begin = sass_preamble(code->arch, code->bytes, code->n);
-	code->entry_is_relocatable = is_movable(sass_code_at(code, code->begin));
+	code->begin = sass_preamble(code->arch, text->data, code->n);
+	code->insns = calloc(code->n + 1, sizeof(*code->insns));
+	if (!code->insns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->n; i++) {
+		code->insns[i] = sass_read(text->data + (size_t)i * SASS_INSN);
+		code->insns[i].at = i;
+	}
+	code->entry_is_relocatable = sass_has(sass_code_at(code, code->begin), SASS_MOVABLE);
 	code->constants_size = c->sections[sass_section_find(c, SASS_CONSTANTS)].head.sh_size;
 	code->exits = calloc(code->n, sizeof(*code->exits));
 	code->constants = calloc(code->n, sizeof(*code->constants));
@@ -353,20 +336,8 @@ static unsigned find_barriers_used(const struct sass_code *code)
 {
 	unsigned used = 0;
 
-	for (uint32_t i = code->begin; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x155:
-		case 0x156: /* BMOV: from, to */
-			used |= 1u << sass_field(insn, 24, 4);
-			/* fall through */
-		case 0x141:
-		case 0x142:
-		case 0x145: /* BSYNC, BREAK, BSSY */
-			used |= 1u << sass_field(insn, 16, 4);
-		}
-	}
+	for (uint32_t i = code->begin; i < code->n; i++)
+		used |= sass_barriers_named(sass_code_at(code, i));
 	return used;
 }
 
@@ -414,6 +385,7 @@ void sass_code_reserve(struct sass_code *code, uint32_t at)
 
 void sass_code_finish(struct sass_code *code)
 {
+	free(code->insns);
 	free(code->exits);
 	free(code->constants);
 	free(code->entered);

@@ -7,53 +7,34 @@
 
 #include "backends/cuda/sass/isa/form.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
+#include "cfg.h"
 #include "live.h"
 
 #define IN_FLIGHT 0x80             /* bit of a state: the operation is in flight. Bits 0..5 are scoreboards: a wait
                                     * for one of them ends the operation. */
-#define MAX_STATE_BYTES (1u << 25) /* limit in bytes of the states; above it, each operation counts as in flight
-                                    * everywhere */
-#define OP_CALL_REGISTER 0x344
-#define OP_BMOV_TO 0x156            /* BMOV to a convergence barrier */
+#define MAX_STATE_BYTES (1u << 25) /* maximum of the number of instructions times the number of operations.
+                                    * Above it, each operation counts as in flight at every exit. */
 
 struct flight_analysis {
 	const struct sass_code *code;
 	struct sass_flights *f;
-	uint32_t *bssys, nbssys; /* indices of the BSSY instructions */
-	uint8_t *anywhere;       /* the state at jumps with unknown targets */
-	uint8_t *next;           /* the state after an instruction */
-	bool jumps;              /* the code has jumps with unknown targets */
-	bool *due;               /* per instruction: its state changed since visit_insn() last handled it */
-	bool changed;            /* due[] has a true element */
+	struct sass_cfg cfg;
+	uint8_t *states;     /* states[block * n + k]: state of operation k before the block */
+	uint8_t *anywhere;   /* state of each operation at jumps with unknown targets */
+	uint8_t *now, *next; /* states of all operations before and after an instruction */
+	bool jumps;          /* the code has jumps with unknown targets */
+	bool *due;           /* due[b]: the state of block b has changed since visit_block() last handled it */
+	bool changed;        /* due[] has a true element */
 };
 
 /* -- operations without a scoreboard -- */
 
 static bool has_known_time(const struct sass_arch *arch, struct sass_insn insn)
 {
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
-
-	return arch->timed_doubles && operation >= 0x028 && operation <= 0x02b; /* DMUL, DADD, DSETP, DFMA */
+	return arch->timed_doubles && sass_has(insn, SASS_DOUBLES);
 }
 
-static bool is_uniform_result(struct sass_insn insn)
-{
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x05a:
-	case 0x05c:
-	case 0x0cc:
-	case 0x1ac:
-	case 0x1c2:
-	case 0x1c3:
-	case 0x1c4:
-	case 0x1e3:
-		return true; /* UI2F, UF2I, CREDUX, LDCU, R2UR, S2UR, REDUX, UTCATOMSWS */
-	default:
-		return false;
-	}
-}
-
-/* the accesses of an operation after issue that no scoreboard guards */
+/* register accesses of an operation after its issue that no scoreboard protects */
 struct late_uses {
 	bool written, read;      /* written: the operation writes the destination register. read: it reads the
 	                            * source registers. */
@@ -61,33 +42,33 @@ struct late_uses {
 	                            * writes a predicate. */
 };
 
-/* Finds the unguarded accesses after issue. There are none if the operation has a fixed latency on the architecture
- * or completes at issue. */
+/* Returns the accesses after issue that no scoreboard protects. An operation has no such access if it completes at
+ * issue or has a fixed latency on this architecture. */
 static struct late_uses find_late_uses(const struct sass_arch *arch, struct sass_insn insn)
 {
 	struct late_uses late = { 0 };
-	bool to_barrier = (sass_opcode(insn) & 0x1ff) == OP_BMOV_TO;
-	bool stores = sass_op_find(sass_opcode(insn))->class == SASS_STORE || to_barrier;
+	bool to_barrier = sass_is(insn, SASS_OPERATION_BMOV_TO);
+	bool stores = sass_op(insn)->class == SASS_STORE || to_barrier;
 	bool unguarded = sass_write_board(insn) == SASS_NO_SCOREBOARD;
 
 	if (!sass_lacks_board(insn) || has_known_time(arch, insn))
 		return late;
-	late.written = !stores && sass_field(insn, 16, 8) != SASS_RZ;
-	late.uniform = late.written && is_uniform_result(insn);
+	late.written = !stores && sass_operand_bits(insn, 0) != SASS_RZ;
+	late.uniform = late.written && sass_has(insn, SASS_UNIFORM_RESULT);
 	late.read = unguarded && sass_read_board(insn) == SASS_NO_SCOREBOARD;
 	late.predicate = sass_predicate_is_slow(insn);
 	return late;
 }
 
-/* May the operation access a register below n after issue, unguarded? A field that holds no register counts as one,
- * which is safe. */
+/* Returns true if the operation may access a register below n after its issue without the protection of a
+ * scoreboard. A field that holds no register counts as a register, which is safe. */
 static bool touches_registers(const struct sass_arch *arch, struct sass_insn insn, uint32_t n)
 {
 	struct late_uses late = find_late_uses(arch, insn);
-	bool touches = late.written && !late.uniform && sass_field(insn, sass_operand_at[0], 8) < n;
+	bool touches = late.written && !late.uniform && sass_operand_bits(insn, 0) < n;
 
 	for (unsigned i = 1; i < SASS_OPERANDS && late.read && (i == 1 || sass_opcode(insn) != SASS_OP_LDC); i++)
-		touches |= sass_field(insn, sass_operand_at[i], 8) < n;
+		touches |= sass_operand_bits(insn, i) < n;
 	return touches;
 }
 
@@ -100,7 +81,7 @@ static void find_operations(const struct sass_code *code, uint32_t regs, struct 
 
 /* -- the transfer function -- */
 
-static bool works_in_order(uint32_t operation)
+static bool works_in_order(struct sass_insn insn)
 {
 	static const uint16_t units[] = {
 #define SASS_IN_ORDER(operation, name, reads) operation,
@@ -109,41 +90,38 @@ static bool works_in_order(uint32_t operation)
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (units[i] == operation)
+		if (sass_is(insn, units[i]))
 			return true;
 	return false;
 }
 
-/* Returns the scoreboard, as a bit, after which all earlier operations of the instruction's unit are complete; 0:
- * none. */
+/* Returns the scoreboard, as a bit, that the instruction sets and that also covers all earlier operations of its
+ * in-order unit. Returns 0 if there is none. */
 static uint8_t unit_board(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
 
-	return works_in_order(sass_opcode(insn) & 0x1ff) && sass_field(insn, 12, 4) == SASS_PT &&
-			       board != SASS_NO_SCOREBOARD ?
-		       1u << board :
-		       0;
+	return works_in_order(insn) && insn.guard == SASS_PT && board != SASS_NO_SCOREBOARD ? 1u << board : 0;
 }
 
-/* Computes w->next, the states after instruction i, from those before it. */
-static void apply_insn(const struct flight_analysis *w, uint32_t i, const uint8_t *before)
+/* Computes the states after instruction i, w->next, from the states before it, w->now. */
+static void apply_insn(const struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
 	uint8_t waits = sass_wait_mask(insn), board = unit_board(insn);
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	for (uint32_t k = 0; k < w->f->n; k++) {
-		uint8_t state = before[k] & waits ? 0 : before[k];
+		uint8_t state = w->now[k] & waits ? 0 : w->now[k];
 
-		if (state && board && (sass_opcode(sass_code_at(w->code, w->f->at[k])) & 0x1ff) == operation)
+		if (state && board && sass_op(w->code->insns[w->f->at[k]]) == sass_op(insn))
 			state |= board;
 		w->next[k] = w->f->at[k] == i ? IN_FLIGHT : state;
 	}
 }
 
-/* Merges the states of one more incoming edge into `to`. An operation is in flight if it is on any edge. A
- * scoreboard ends it only if it does so on every edge where it is in flight. Returns true if `to` changed. */
+/* Merges the states of one more incoming edge into `to`. An operation is in flight if it is in flight on any edge. A
+ * scoreboard ends an operation only if it does so on every edge on which the operation is in flight. Returns true if
+ * `to` changed. */
 static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint8_t *from)
 {
 	bool changed = false;
@@ -157,115 +135,138 @@ static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint
 	return changed;
 }
 
-/* -- the edges -- */
+/* -- the control-flow graph -- */
 
-static uint8_t *state_before(const struct flight_analysis *w, uint32_t i)
+static bool has_unknown_target(struct sass_insn insn)
 {
-	return w->f->state + (size_t)i * w->f->n;
+	enum sass_class class = sass_op(insn)->class;
+
+	return class == SASS_INDIRECT || sass_opcode(insn) == SASS_OP_CALL_REGISTER;
 }
 
-static void flow_state_to(struct flight_analysis *w, int64_t i, const uint8_t *state)
+static int64_t target(const struct sass_code *code, uint32_t i)
 {
-	if (i >= 0 && i < w->code->n && merge_state(w, state_before(w, i), state))
-		w->changed = w->due[i] = true;
-}
-
-static void flow_to(struct flight_analysis *w, int64_t i)
-{
-	flow_state_to(w, i, w->next);
-}
-
-static int64_t target(const struct flight_analysis *w, uint32_t i)
-{
-	int64_t off = sass_branch(w->code->arch, sass_code_at(w->code, i));
+	int64_t off = sass_branch(code->arch, sass_code_at(code, i));
 
 	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
 }
 
-static bool has_unknown_target(struct sass_insn insn)
+/* Adds the edges of a BSYNC: lanes that wait there continue at the target of a BSSY of the same barrier. */
+static void add_reconvergence(struct flight_analysis *w, uint32_t bsync, const uint32_t *bssys, uint32_t n)
 {
-	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	const struct sass_code *code = w->code;
 
-	return class == SASS_INDIRECT || sass_opcode(insn) == OP_CALL_REGISTER;
+	for (uint32_t m = 0; m < n; m++)
+		if (sass_convergence_barrier(code->insns[bssys[m]]) == sass_convergence_barrier(code->insns[bsync]))
+			sass_cfg_add_edge(&w->cfg, bsync, target(code, bssys[m]));
 }
 
-/* Lanes that wait at a BSYNC continue at the target of a BSSY of the same barrier. */
-static void flow_reconvergence(struct flight_analysis *w, struct sass_insn bsync)
+static int build_graph(struct flight_analysis *w)
 {
-	for (uint32_t m = 0; m < w->nbssys; m++) {
-		struct sass_insn bssy = sass_code_at(w->code, w->bssys[m]);
+	const struct sass_code *code = w->code;
+	uint32_t *bssys = calloc(code->n + 1, sizeof(*bssys)), n = 0;
 
-		if (sass_field(bssy, 16, 4) == sass_field(bsync, 16, 4))
-			flow_to(w, target(w, w->bssys[m]));
+	sass_cfg_begin(&w->cfg, code->n);
+	for (uint32_t i = 0; bssys && i < code->n; i++)
+		if (code->insns[i].opcode == SASS_OP_BSSY)
+			bssys[n++] = i;
+	for (uint32_t i = 0; bssys && i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		w->jumps |= has_unknown_target(insn);
+		if (sass_op(insn)->class == SASS_BRANCH && !has_unknown_target(insn))
+			sass_cfg_add_edge(&w->cfg, i, target(code, i));
+		if (insn.opcode == SASS_OP_BSYNC)
+			add_reconvergence(w, i, bssys, n);
+		if (sass_ends_path(insn))
+			sass_cfg_end_path(&w->cfg, i);
+	}
+	free(bssys);
+	return bssys ? sass_cfg_build(&w->cfg) : -ENOMEM;
+}
+
+/* -- the fixed point -- */
+
+static void flow_anywhere(struct flight_analysis *w)
+{
+	if (!merge_state(w, w->anywhere, w->next))
+		return;
+	memset(w->due, true, w->cfg.nblocks * sizeof(*w->due));
+	w->changed = true;
+}
+
+static void visit_exit(struct flight_analysis *w)
+{
+	for (uint32_t k = 0; k < w->f->n; k++)
+		w->f->at_exit[k] |= w->now[k] && !(w->now[k] & SASS_ALL_BOARDS);
+}
+
+/* Passes the states through a block to its successors. If the code has jumps with unknown targets, control may enter
+ * at any instruction. */
+static void visit_block(struct flight_analysis *w, uint32_t b)
+{
+	const struct sass_block *block = &w->cfg.blocks[b];
+
+	memcpy(w->now, w->states + (size_t)b * w->f->n, w->f->n);
+	for (uint32_t i = block->begin; i < block->end; i++) {
+		struct sass_insn insn = sass_code_at(w->code, i);
+
+		if (w->jumps)
+			merge_state(w, w->now, w->anywhere);
+		if (insn.opcode == SASS_OP_EXIT)
+			visit_exit(w);
+		apply_insn(w, i);
+		if (has_unknown_target(insn))
+			flow_anywhere(w);
+		memcpy(w->now, w->next, w->f->n);
+	}
+	for (uint32_t k = 0; k < block->nsucc; k++) {
+		uint32_t to = w->cfg.succ[block->succ + k];
+
+		if (merge_state(w, w->states + (size_t)to * w->f->n, w->now))
+			w->changed = w->due[to] = true;
 	}
 }
 
-static void visit_insn(struct flight_analysis *w, uint32_t i)
-{
-	struct sass_insn insn = sass_code_at(w->code, i);
-	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
-	bool ends = sass_is_unconditional(insn) &&
-		    (class == SASS_EXIT || (sass_opcode(insn) & 0x1ff) == (SASS_OP_BRA & 0x1ff));
-
-	apply_insn(w, i, state_before(w, i));
-	if (has_unknown_target(insn))
-		w->changed |= merge_state(w, w->anywhere, w->next);
-	else if (class == SASS_BRANCH)
-		flow_to(w, target(w, i));
-	if (sass_opcode(insn) == SASS_OP_BSYNC)
-		flow_reconvergence(w, insn);
-	if (!ends)
-		flow_to(w, (int64_t)i + 1);
-}
-
+/* Visits the blocks until no state changes. The analysis is monotone, so a mark that visit_exit() sets before the
+ * end stays correct. */
 static void solve(struct flight_analysis *w)
 {
+	memset(w->due, true, w->cfg.nblocks * sizeof(*w->due));
 	do {
 		w->changed = false;
-		for (uint32_t i = 0; i < w->code->n; i++) {
-			if (w->jumps)
-				flow_state_to(w, i, w->anywhere);
-			if (w->due[i]) {
-				w->due[i] = false;
-				visit_insn(w, i);
-			}
+		for (uint32_t k = 0; k < w->cfg.nblocks; k++) {
+			uint32_t b = w->cfg.rpo[k];
+
+			if (!w->due[b])
+				continue;
+			w->due[b] = false;
+			visit_block(w, b);
 		}
 	} while (w->changed);
 }
 
 /* -- entry points -- */
 
-static void find_jumps(struct flight_analysis *w)
-{
-	for (uint32_t i = 0; i < w->code->n; i++) {
-		struct sass_insn insn = sass_code_at(w->code, i);
-
-		w->jumps |= has_unknown_target(insn);
-		if (sass_opcode(insn) == SASS_OP_BSSY)
-			w->bssys[w->nbssys++] = i;
-	}
-}
-
 static int analyze(const struct sass_code *code, struct sass_flights *f)
 {
 	struct flight_analysis w = { .code = code, .f = f };
-	int err = 0;
+	int err = build_graph(&w);
 
-	f->state = calloc(code->n, f->n);
-	w.bssys = calloc(code->n, sizeof(*w.bssys));
-	w.anywhere = calloc(f->n, 2);
-	w.due = malloc(code->n * sizeof(*w.due));
-	if (!f->state || !w.bssys || !w.anywhere || !w.due)
+	w.states = err ? NULL : calloc(w.cfg.nblocks + 1, f->n);
+	w.anywhere = calloc(f->n, 3);
+	w.due = calloc(w.cfg.nblocks + 1, sizeof(*w.due));
+	if (!err && (!w.states || !w.anywhere || !w.due))
 		err = -ENOMEM;
 	if (!err) {
-		w.next = w.anywhere + f->n;
-		memset(w.due, true, code->n * sizeof(*w.due));
-		find_jumps(&w);
+		w.now = w.anywhere + f->n;
+		w.next = w.now + f->n;
 		solve(&w);
 	}
-	free(w.bssys);
+	free(w.states);
 	free(w.anywhere);
 	free(w.due);
+	sass_cfg_finish(&w.cfg);
 	return err;
 }
 
@@ -273,12 +274,16 @@ int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_f
 {
 	int err = 0;
 
-	*f = (struct sass_flights){ .at = calloc(code->n + 1, sizeof(*f->at)) };
-	if (!f->at)
-		return -ENOMEM;
-	find_operations(code, regs, f);
-	if (f->n && (uint64_t)code->n * f->n <= MAX_STATE_BYTES)
+	*f = (struct sass_flights){ .at = calloc(code->n + 1, sizeof(*f->at)),
+				    .at_exit = calloc(code->n + 1, sizeof(*f->at_exit)) };
+	if (!f->at || !f->at_exit)
+		err = -ENOMEM;
+	if (!err)
+		find_operations(code, regs, f);
+	if (!err && f->n && (uint64_t)code->n * f->n <= MAX_STATE_BYTES)
 		err = analyze(code, f);
+	else if (!err)
+		memset(f->at_exit, code->nexits > 0, f->n * sizeof(*f->at_exit));
 	if (err < 0)
 		sass_flights_finish(f);
 	return err;
@@ -287,22 +292,6 @@ int sass_flights_find(const struct sass_code *code, uint32_t regs, struct sass_f
 void sass_flights_finish(struct sass_flights *f)
 {
 	free(f->at);
-	free(f->state);
+	free(f->at_exit);
 	*f = (struct sass_flights){ 0 };
-}
-
-/* May operation k be in flight before instruction i, after a wait there for the scoreboards `waits`? */
-static bool is_in_flight(const struct sass_flights *f, uint32_t i, uint32_t k, unsigned waits)
-{
-	uint8_t state = f->state ? f->state[(size_t)i * f->n + k] : IN_FLIGHT;
-
-	return state && !(state & waits);
-}
-
-bool sass_flight_at_exit(const struct sass_code *code, const struct sass_flights *f, uint32_t k)
-{
-	for (uint32_t e = 0; e < code->nexits; e++)
-		if (is_in_flight(f, code->exits[e], k, SASS_ALL_BOARDS))
-			return true;
-	return false;
 }

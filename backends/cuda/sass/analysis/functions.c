@@ -9,25 +9,16 @@
 #include "core/model/diag.h"
 #include "backends/cuda/sass/isa/effects.h"
 
-#define OP_RET 0x150               /* operations: bits 0..8 */
-#define OP_BRX 0x149
-#define OP_BRXU 0x158
-#define OP_CALL 0x144
-
-static uint32_t operation(const struct sass_code *code, uint32_t i)
-{
-	return sass_opcode(sass_code_at(code, i)) & 0x1ff;
-}
-
 static bool ends_path(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
 
 	return sass_is_unconditional(insn) &&
-	       (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || (opcode & 0x1ff) == OP_RET);
+	       (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || sass_is(insn, SASS_OPERATION_RET));
 }
 
-/* Can control fall through into the function? Skips padding after an instruction that ends a path. */
+/* Returns true if control may fall through into the function from the code before it. Skips NOPs before the
+ * function. */
 static bool has_fall_through(const struct sass_code *code, uint32_t begin)
 {
 	while (begin && sass_opcode(sass_code_at(code, begin - 1)) == SASS_OP_NOP)
@@ -35,14 +26,15 @@ static bool has_fall_through(const struct sass_code *code, uint32_t begin)
 	return !begin || !ends_path(sass_code_at(code, begin - 1));
 }
 
-/* Returns why the branch at i conflicts with the boundaries of the function: it is neither a call of the function
- * nor a branch inside it. NULL: no conflict. */
+/* Returns the reason why the branch or call at index i does not respect the boundaries of function f, as a clause for
+ * messages. Returns NULL if it respects them. A call into the function must go to its first instruction. A branch must
+ * not go there, and must not lead into or out of the function. */
 static const char *branch_conflict(const struct sass_code *code, const struct sass_function *f, uint32_t i)
 {
 	int64_t to = (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
 	bool from_in = i >= f->begin && i < f->end, to_in = to >= f->begin && to < f->end;
 
-	if (operation(code, i) == OP_CALL)
+	if (sass_is(sass_code_at(code, i), SASS_OPERATION_CALL_REL))
 		return to_in && to != f->begin ? "a call enters it in the middle" : NULL;
 	if (to == f->begin)
 		return "a branch returns to its first instruction";
@@ -60,15 +52,16 @@ static const char *find_obstacle(const struct sass_code *code, const struct sass
 	for (uint32_t i = 0; !why && i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
-		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH || sass_has_target(insn))
+		if (sass_op(insn)->class == SASS_BRANCH || sass_has_target(insn))
 			why = branch_conflict(code, f, i);
-		else if ((operation(code, i) == OP_BRX || operation(code, i) == OP_BRXU) && i >= f->begin && i < f->end)
+		else if ((sass_is(insn, SASS_OPERATION_BRX) || sass_is(insn, SASS_OPERATION_BRXU)) && i >= f->begin &&
+			 i < f->end)
 			why = "it has an indirect branch";
 	}
 	return why;
 }
 
-/* Returns the name of the function in the name of a symbol; NULL: the symbol is no function of the kernel. */
+/* Returns FUNCTION if the symbol's name is $KERNEL$FUNCTION; NULL if the symbol is no function of this kernel. */
 static const char *function_name(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
@@ -100,8 +93,8 @@ static int each_in_section(const struct sass_cubin *c, const struct sass_kernel 
 	return err;
 }
 
-/* May the kernel call the function of this section: a call names it, or the kernel calls through pointers and the
- * section is no kernel? */
+/* Returns true if the kernel may call the function of this section. Either a call names the function, or the kernel
+ * calls functions through pointers and this function is no kernel. */
 static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts, uint32_t section, bool by_pointer)
 {
 	for (uint32_t i = 1; i < texts->n; i++)
@@ -145,7 +138,7 @@ int sass_functions_each(const struct sass_cubin *cubin, const struct sass_kernel
 	return err || !code->calls ? err : each_in_others(cubin, kernel, code, fn, arg);
 }
 
-/* The place at the first instruction has no guard, because all lanes of a call reach it. */
+/* The place at the first instruction has no guard, because all lanes that execute the call reach that instruction. */
 int sass_function_places(const struct sass_code *code, const struct sass_function *function, uint32_t kinds,
 			 int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
@@ -156,10 +149,10 @@ int sass_function_places(const struct sass_code *code, const struct sass_functio
 	if (kinds & GPUBPF_SITE_BIT(CALL))
 		err = fn(arg, &call);
 	for (uint32_t i = function->begin; kinds & GPUBPF_SITE_BIT(CALL_EXIT) && !err && i < function->end; i++) {
-		if (operation(code, i) != OP_RET)
+		if (!sass_is(sass_code_at(code, i), SASS_OPERATION_RET))
 			continue;
 		leave.at = i;
-		leave.guard = sass_field(sass_code_at(code, i), 12, 4);
+		leave.guard = sass_code_at(code, i).guard;
 		err = fn(arg, &leave);
 		leave.id++;
 	}

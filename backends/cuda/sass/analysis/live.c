@@ -5,10 +5,10 @@
 #include "backends/cuda/sass/isa/form.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
 
-#define REG_GRANULE 8              /* registers are allocated in multiples of this */
-#define FREE_REGS 32               /* registers per thread with which 2,048 threads share the 65,536 of a
-                                    * multiprocessor: up to here no occupancy is lost */
-#define REGCOUNT_EXTRA 3           /* EIATTR_REGCOUNT exceeds the number of the highest register by this */
+#define REG_GRANULE 8              /* the hardware allocates registers in multiples of this number */
+#define FREE_REGS 32               /* 65,536 registers of a multiprocessor / 2,048 threads: up to this many registers
+                                    * per thread cost no occupancy */
+#define REGCOUNT_EXTRA 3           /* EIATTR_REGCOUNT is the number of the highest register plus this */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -48,9 +48,7 @@ int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t 
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))
-		return refuse(diag,
-			      "its probes need %u registers, but USETMAXREG leaves its warps only "
-			      "%u",
+		return refuse(diag, "its probes need %u registers per thread, but USETMAXREG leaves a thread only %u",
 			      need, code->maxreg);
 	if (room->regs > SASS_REGS_MAX)
 		return refuse(diag, "its probes need %u registers, more than a thread can have", need);
@@ -64,13 +62,11 @@ int sass_alloc_regs_above(const struct sass_code *code, uint32_t regs, uint32_t 
 
 	*room = (struct sass_reg_window){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)
-		return refuse(diag,
-			      "its warps release registers (USETMAXREG), and probes at instructions need %u "
-			      "above them",
+		return refuse(diag, "its warps release registers (USETMAXREG), and probes at instructions need %u more",
 			      need);
 	if (above > SASS_REGS_MAX)
 		return refuse(diag,
-			      "it has %u registers, and probes at instructions need %u above them, more than a "
+			      "it has %u registers, and probes at instructions need %u more than that, more than a "
 			      "thread can have",
 			      regs, need);
 	return 0;
@@ -84,8 +80,8 @@ unsigned sass_find_free_barrier(const struct sass_code *code)
 	return SASS_BARRIERS;
 }
 
-/* Instructions name the predicates that they write in fields 81 and 84, except R2P, which may write all. A field
- * with another meaning counts as a predicate, which is safe. */
+/* An instruction names the predicates that it writes in the fields at bits 81 and 84; R2P may write all predicates.
+ * A field with another meaning also counts as a predicate, which is safe. */
 unsigned sass_predicates_used(const struct sass_code *code)
 {
 	const unsigned all = (1u << SASS_PT) - 1;
@@ -94,60 +90,30 @@ unsigned sass_predicates_used(const struct sass_code *code)
 	for (uint32_t i = code->begin; i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
-		if ((sass_opcode(insn) & 0x1ff) == 0x004)
+		if (sass_has(insn, SASS_WRITES_ALL_PREDICATES))
 			return all;
-		used |= 1u << sass_field(insn, 81, 3) | 1u << sass_field(insn, 84, 3);
+		used |= 1u << insn.out | 1u << insn.second_out;
 	}
 	return code->calls || code->by_pointer ? all : used & all;
 }
 
-#define OP_DSETP 0x02a
-#define OP_ATOMS_CAST 0x38d        /* a whole opcode; only the other forms of ATOMS.CAST write a predicate */
-
+/* ATOMS.CAST with a destination register writes no predicate. */
 bool sass_predicate_is_slow(struct sass_insn insn)
 {
-	bool first = sass_field(insn, 81, 3) != SASS_PT;
-
-	switch (sass_opcode(insn) & 0x1ff) {
-	case OP_DSETP:
-		return first || sass_field(insn, 84, 3) != SASS_PT;
-	case 0x100:
-	case 0x102:
-	case 0x11c:
-	case 0x189:
-	case 0x1c2: /* FLO, FCHK, B2R, SHFL, R2UR */
-	case 0x160:
-	case 0x163:
-	case 0x166:
-	case 0x16c:
-	case 0x181:
-	case 0x199: /* TEX, TLD4, TLD, TXD, LDG, SULD */
-	case 0x18a:
-	case 0x18b:
-	case 0x1a1:
-	case 0x1a2:
-	case 0x1a3:
-	case 0x1a8:
-	case 0x1a9: /* ATOM, MATCH, ATOMG */
-		return first;
-	case OP_ATOMS_CAST & 0x1ff:
-		return first && sass_opcode(insn) != OP_ATOMS_CAST;
-	case 0x1a7:
-	case 0x1aa:
-	case 0x1b2:
-	case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+	if (sass_has(insn, SASS_SLOW_ANY_PREDICATE))
 		return true;
-	default:
+	if (insn.opcode == SASS_OP_ATOMS_CAST)
 		return false;
-	}
+	return (sass_has(insn, SASS_SLOW_PREDICATE) && insn.out != SASS_PT) ||
+	       (sass_has(insn, SASS_SLOW_SECOND_PREDICATE) && insn.second_out != SASS_PT);
 }
 
-/* Compilers give a dead result no scoreboard, but the hardware still writes the predicate after issue, when a stub
- * or the exit probe may use it. */
+/* Compilers omit the scoreboard of a dead predicate. The hardware still writes this predicate some time after issue,
+ * when a stub or the exit probe may already use it. */
 bool sass_predicate_lacks_board(const struct sass_arch *arch, struct sass_insn insn)
 {
-	bool timed = (sass_opcode(insn) & 0x1ff) == OP_DSETP && arch->timed_doubles;
-	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	bool timed = sass_is(insn, SASS_OPERATION_DSETP) && arch->timed_doubles;
+	enum sass_class class = sass_op(insn)->class;
 
 	return (class == SASS_SLOW || class == SASS_LOAD) && sass_write_board(insn) == SASS_NO_SCOREBOARD && !timed &&
 	       sass_predicate_is_slow(insn);
@@ -155,13 +121,13 @@ bool sass_predicate_lacks_board(const struct sass_arch *arch, struct sass_insn i
 
 struct sass_insn sass_with_predicate_board(struct sass_insn insn)
 {
-	return sass_with_field(insn, SASS_WRITE_AT, 3, SASS_PROBE_SB);
+	return sass_with_write_board(insn, SASS_PROBE_SB);
 }
 
 bool sass_has_bar(const struct sass_code *code)
 {
 	for (uint32_t i = 0; i < code->n; i++)
-		if ((sass_opcode(sass_code_at(code, i)) & 0x1ff) == 0x11d)
+		if (sass_is(sass_code_at(code, i), SASS_OPERATION_BAR))
 			return true;
 	return false;
 }

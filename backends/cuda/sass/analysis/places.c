@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "constant.h"
+#include "backends/cuda/sass/isa/constant.h"
 #include "backends/cuda/sass/isa/effects.h"
 
-#define OP_BAR 0x11d
-#define OP_BAR_IMMEDIATE 0xb1d     /* BAR with an immediate barrier number, in bits 54..57 */
-#define OP_UCGABAR 0x1c7
-#define OP_SYNCS 0x1a7
-
-/* Does the place's instruction have an access of the place's kind? second: considers the second access of an
- * instruction with two (LDGSTS). */
+/* Returns true if the instruction of place p has a memory access that the place's kind includes. Describes the
+ * access in p->access. second: considers the second access of an instruction with two accesses (LDGSTS). */
 static bool is_access(const struct sass_code *code, struct sass_place *p, bool second)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -23,12 +18,13 @@ static bool is_access(const struct sass_code *code, struct sass_place *p, bool s
 		return false;
 	p->why = p->access.why;
 	if (!p->why && p->access.spaces & ~k->spaces)
-		p->why = "an access that may be in another space than the program's; use gpu/mem.all/";
+		p->why = "an access that may be in another memory space than the program's section names; use "
+			 "gpu/mem.all/";
 	return k->spaces & p->access.spaces && k->accesses >> p->access.access & 1;
 }
 
-/* Is the instruction a read of a __constant__ variable, and does the place's kind include these? Reads of parameters
- * and of constants that a compiler placed are no accesses. */
+/* Returns true if the instruction reads a __constant__ variable and the place's kind includes such reads. Reads of
+ * kernel parameters, and of constants that the compiler has placed in a constant bank, are not places. */
 static bool is_constant(const struct sass_code *code, struct sass_place *p)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
@@ -49,109 +45,74 @@ static bool is_constant(const struct sass_code *code, struct sass_place *p)
 					  .offset = constant.off,
 					  .old = SASS_RZ,
 					  .second = SASS_PT };
-	p->why = known ? NULL : "a read of a constant in an unknown form";
+	p->why = known ? NULL : "a read of a __constant__ variable in an unknown form";
 	return true;
 }
 
-enum bar_mode { BAR_SYNC, BAR_ARRIVE, BAR_REDUCE, BAR_SCAN };
-
-/* Does the instruction wait for other threads? For waits at a cluster barrier or at a barrier object in memory,
- * place->why says that the waiting threads are unknown. */
+/* Returns true if the instruction waits for other threads. Sets p->why if these threads are unknown. They are
+ * unknown at a barrier of a cluster, at a barrier object in memory, and at a barrier whose number is in a register. */
 static bool is_wait(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
 
 	p->why = NULL;
-	p->barrier = sass_field(insn, 54, 4);
-	switch (sass_opcode(insn) & 0x1ff) {
-	case OP_BAR:
-		if (sass_opcode(insn) != OP_BAR_IMMEDIATE)
-			p->why = "a barrier whose number is in a register";
-		return sass_field(insn, 77, 2) != BAR_ARRIVE;
-	case OP_UCGABAR:
-		p->why = "a wait at a cluster's barrier";
-		return true;
-	case OP_SYNCS:
-		p->why = "a wait at a barrier in memory";
-		return true;
-	default:
+	p->barrier = sass_block_barrier(insn);
+	if (!sass_has(insn, SASS_SYNCHRONIZES))
 		return false;
-	}
+	if (!sass_is(insn, SASS_OPERATION_BAR))
+		p->why = sass_is(insn, SASS_OPERATION_SYNCS) ? "a wait at a barrier in memory" :
+							       "a wait at a cluster's barrier";
+	else if (insn.opcode != SASS_OP_BAR)
+		p->why = "a barrier whose number is in a register";
+	return !sass_is_arrival(insn);
 }
 
 /* -- control -- */
 
-#define OP_BRA 0x147
-#define OP_BSSY 0x145
-#define OP_WARPSYNC 0x148
-#define OP_WARPSYNC_LANES 0x348    /* whole opcode: WARPSYNC for the lanes of a mask in a register */
-#define OP_LEPC 0x14e
-#define OP_CALL_REGISTER 0x344     /* whole opcode, CALL.REL of a register */
-#define OP_BPT 0x15c
-#define OP_ENDCOLLECTIVE 0x11b
-#define BRA_MODE_AT 91             /* BRA: .DIV, .CONV */
-
-/* Is the instruction a conditional relative branch: by lane predicates, or by a uniform one (BRA.U)? */
+/* Is the instruction a conditional relative branch? Its condition may be lane predicates or a uniform predicate
+ * (BRA.U). */
 static bool is_cond_branch(struct sass_insn insn)
 {
 	return sass_opcode(insn) == SASS_OP_BRA_U ||
-	       (sass_opcode(insn) == SASS_OP_BRA && !sass_is_unconditional(insn) && !sass_field(insn, BRA_MODE_AT, 14));
-}
-
-/* Is it a call, return or jump that contains the distance to its target or to the return point? Accepts only the
- * form that all active lanes execute and that does not count the call depth. */
-static bool is_relative_transfer(struct sass_insn insn)
-{
-	static const struct {
-		uint16_t opcode, rest;
-	} known[] = {
-		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 },
-		{ SASS_OP_BRX, 0x70 },      { SASS_OP_BRXU, 0x170 },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (sass_opcode(insn) == known[i].opcode)
-			return sass_field(insn, 83, 22) == known[i].rest;
-	return false;
+	       (sass_opcode(insn) == SASS_OP_BRA && !sass_is_unconditional(insn) && !insn.mode);
 }
 
 /* Is the instruction a branch place? BRA.DIV and BRA.CONV are not, because they test convergence and are no branches
- * of the source. An indirect branch must be taken by all active lanes. */
+ * of the source. Sets p->why for an indirect branch that not all active lanes take. */
 static bool is_branch(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
 	bool jumps = sass_opcode(insn) == SASS_OP_BRX || sass_opcode(insn) == SASS_OP_BRXU;
 
-	p->why = jumps && !(is_relative_transfer(insn) && sass_field(insn, 12, 4) == SASS_PT) ?
+	p->why = jumps && !(sass_is_relative_transfer(insn) && insn.guard == SASS_PT) ?
 			 "an indirect branch under a predicate" :
 			 NULL;
 	return jumps || is_cond_branch(insn);
 }
 
-/* Does the instruction contain the distance to another instruction, in the offset field of branches? */
+/* Does the offset field of the instruction contain the distance to another instruction? */
 static bool is_relative(struct sass_insn insn)
 {
-	return sass_has_target(insn) || is_relative_transfer(insn);
+	return sass_has_target(insn) || sass_is_relative_transfer(insn);
 }
 
 struct sass_insn sass_relocate_own_insn(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
 {
 	int64_t offset = is_relative(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
 
-	own = sass_with_field(own, SASS_REUSE_AT, 4, 0);
+	own = sass_with_reuse(own, 0);
 	return is_relative(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
 bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 {
 	struct sass_insn insn = sass_code_at(code, at);
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	if (at < code->begin || code->entered[at] & SASS_RELOCATED)
 		return false;
-	switch (sass_op_find(sass_opcode(insn))->class) {
+	switch (sass_op(insn)->class) {
 	case SASS_FIXED:
-		return operation != OP_LEPC;
+		return !sass_has(insn, SASS_IN_PLACE);
 	case SASS_SLOW:
 	case SASS_LOAD:
 	case SASS_STORE:
@@ -162,9 +123,9 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 	case SASS_INDIRECT:
 		return is_relative(insn);
 	case SASS_SYNC:
-		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
-		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||
-			(sass_opcode(insn) == OP_WARPSYNC_LANES && !sass_has_target(insn)));
+		return !sass_has(insn, SASS_IN_PLACE) &&
+		       (!sass_is(insn, SASS_OPERATION_WARPSYNC) || insn.opcode == SASS_OP_WARPSYNC_ALL ||
+			(insn.opcode == SASS_OP_WARPSYNC_LANES && !sass_has_target(insn)));
 	case SASS_UNKNOWN:
 	case SASS_CALL_ABSOLUTE:
 	case SASS_MAXREG:
@@ -173,7 +134,8 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 	return false;
 }
 
-/* Returns the number of instructions without the branch to itself and the padding after the last reachable one. */
+/* Returns the number of instructions up to the last one that can execute. Does not count the padding after it, which
+ * consists of NOPs and a branch to itself. */
 static uint32_t code_end(const struct sass_code *code)
 {
 	uint32_t n = code->n;
@@ -185,31 +147,10 @@ static uint32_t code_end(const struct sass_code *code)
 	return n;
 }
 
-/* Is the guard a uniform predicate, which does not select lanes? */
+/* Is the guard a uniform predicate? Such a guard does not select lanes. */
 static bool has_uniform_guard(struct sass_insn insn)
 {
-	if (sass_field(insn, 12, 3) == SASS_PT)
-		return false;
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x04a:
-	case 0x051 ... 0x05e:
-	case 0x082 ... 0x085:
-	case 0x087:
-	case 0x08c ... 0x0bf:
-	case 0x0cb: /* U..., CS2UR */
-	case 0x1ac:
-	case 0x1b2:
-	case 0x1b4 ... 0x1b7:
-	case 0x1b9 ... 0x1bc:
-	case 0x1c3:
-	case 0x1c7 ... 0x1ca: /* LDCU, SYNCS, UTMA..., S2UR */
-	case 0x1e3:
-	case 0x1e9:
-	case 0x1ea: /* UTC... */
-		return true;
-	default:
-		return false;
-	}
+	return (insn.guard & SASS_PT) != SASS_PT && sass_has(insn, SASS_UNIFORM_GUARD);
 }
 
 static bool is_any(const struct sass_code *code, struct sass_place *p)
@@ -222,7 +163,7 @@ static bool is_any(const struct sass_code *code, struct sass_place *p)
 
 static bool matches_kind(const struct sass_code *code, struct sass_place *p)
 {
-	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never executes */
+	if (sass_code_at(code, p->at).guard == (SASS_PT | 8)) /* never executes */
 		return false;
 	if (gpubpf_place_kind(p->kind)->spaces)
 		return is_access(code, p, false) || is_constant(code, p);
@@ -239,15 +180,16 @@ static bool matches_kind(const struct sass_code *code, struct sass_place *p)
 	}
 }
 
-/* Sets the predicates of the place. The predicates of a branch select the lanes that take it, so they are no
- * condition of its place. Neither is the guard of a never-executed instruction that begins a line. */
+/* Sets the predicates under which a lane runs the probe. The predicates of a branch do not count, because they only
+ * select the lanes that take the branch. The guard of an instruction that never executes does not count either,
+ * because a source line may begin with such an instruction. */
 static void set_guards(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
-	bool exits = sass_opcode(insn) == SASS_OP_EXIT, branches = (sass_opcode(insn) & 0x1ff) == OP_BRA;
+	bool exits = sass_opcode(insn) == SASS_OP_EXIT, branches = sass_is(insn, SASS_OPERATION_BRA);
 
-	p->guard = branches || sass_field(insn, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(insn, 12, 4);
-	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
+	p->guard = branches || insn.guard == (SASS_PT | 8) ? SASS_PT : insn.guard;
+	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? insn.in : SASS_PT;
 }
 
 static int report_place(const struct sass_code *code, struct sass_place *place,
@@ -288,7 +230,7 @@ static int each_line(const struct sass_code *code, const struct gpubpf_lines *li
 
 void sass_place_name(const struct sass_code *code, const struct sass_place *place, char *name, size_t size)
 {
-	const char *whole = sass_op_find(sass_opcode(sass_code_at(code, place->at)))->name;
+	const char *whole = sass_op(sass_code_at(code, place->at))->name;
 
 	name[0] = 0;
 	if (place->kind == GPUBPF_SITE_LINE)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the code of the probes at the entry and at the exits.
+ * Pass: checks the code of the probes at the entry and at the exits.
  *
- * 1. Each added instruction is one that probes may have, and none uses the uniform datapath.
- * 2. No probe uses a convergence barrier at which lanes of the kernel may wait. Where lanes leave separately, no lane
- *    waits for another.
+ * 1. Each added instruction is one that probes may contain, and none uses the uniform datapath.
+ * 2. No probe uses a convergence barrier at which lanes of the kernel may wait. In code that each lane runs separately
+ *    at an exit, no lane waits for another lane.
  * 3. Branches stay in the code of their probe, except the branch back to the kernel.
  * 4. Probes use only registers that the twin declares.
  */
@@ -44,7 +44,7 @@ static bool is_lane_code(const struct checked *c, uint32_t i)
 }
 
 /* Returns, as bits, the convergence barriers that BREAK instructions at the end of the entry probe release. All
- * lanes execute these, so afterwards no lane of the kernel waits there. */
+ * lanes execute these instructions, so no lane of the kernel waits at these barriers afterwards. */
 static unsigned broken_barriers(const struct checked *c)
 {
 	unsigned left = 0;
@@ -54,7 +54,7 @@ static unsigned broken_barriers(const struct checked *c)
 
 		if (!sass_is_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
 			break;
-		left |= opcode == SASS_OP_BREAK ? 1u << sass_field(insn_at(c, i), 16, 4) : 0;
+		left |= opcode == SASS_OP_BREAK ? 1u << sass_convergence_barrier(insn_at(c, i)) : 0;
 	}
 	return left;
 }
@@ -65,18 +65,18 @@ static int check_barriers(struct checked *c)
 
 	for (uint32_t i = c->first_added; i < c->first_stub; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
-		unsigned field = sass_barrier_at(insn_at(c, i));
+		int barrier = sass_convergence_barrier(insn_at(c, i));
 
 		if (is_lane_code(c, i) &&
 		    (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
 			return sass_check_fail(c, i, "code for single lanes at an exit votes or reconverges");
-		if (!field)
+		if (barrier < 0)
 			continue;
 		if (is_warp_code(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
 			return sass_check_fail(c, i, "lanes that reach an exit separately use a convergence barrier");
-		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
+		if (used >> barrier & 1)
 			return sass_check_fail(c, i, "a probe uses a convergence barrier of the kernel");
 	}
 	return 0;
@@ -124,7 +124,7 @@ static int check_registers(struct checked *c)
 	if (top && top + REGCOUNT_EXTRA - 1 > c->new_regs)
 		return sass_check_fail(c, c->first_added, "probes use more registers than the twin declares");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
-		return sass_check_fail(c, 0, "the twin declares an impossible number of registers");
+		return sass_check_fail_whole(c, "the twin declares an impossible number of registers");
 	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
 		return sass_check_fail(c, c->first_added, "probes use more registers than USETMAXREG leaves");
 	return 0;

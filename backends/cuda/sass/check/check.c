@@ -8,11 +8,12 @@
 #include "core/target.h"
 #include "core/wire/name.h"
 
-#define PAD 8                      /* a section is a multiple of this many instructions */
+#define PAD 8                      /* the number of instructions of a section is a multiple of this */
 
-/* Returns the instruction that the branch to the entry probe replaces. In a twin with stubs it is code->entry_limit
- * (the late entry, backends/cuda/sass/rewrite/patch.h), because all probe registers are above the kernel's. Else it
- * is the first instruction if that is a BRA. */
+/* Returns the index of the kernel's instruction that the branch to the entry probe replaces. If the twin has no
+ * stubs and its first instruction is a BRA, the result is that instruction. Otherwise it is code->entry_limit (the
+ * late entry, backends/cuda/sass/rewrite/patch.h). A twin with stubs always has a late entry, because all its probe
+ * registers are above the kernel's. */
 static uint32_t find_entry_branch(const struct checked *c)
 {
 	bool stubs = c->insn_probes->n || c->code->nconstants;
@@ -20,8 +21,8 @@ static uint32_t find_entry_branch(const struct checked *c)
 	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->entry_limit;
 }
 
-/* Finds the entry probe, which follows the exit probe, and the copy of the replaced instruction, just before the
- * last branch back to the kernel. */
+/* Finds the entry probe, which follows the exit probe. Then finds the copy of the replaced instruction, which is
+ * just before the last branch back to the kernel. */
 static void find_entry(struct checked *c)
 {
 	int64_t to = sass_check_target(c, c->entry_branch);
@@ -35,8 +36,9 @@ static void find_entry(struct checked *c)
 	c->location[c->entry_branch] = c->entry_copy;
 }
 
-/* Finds the code for single lanes. After its waits the exit probe may contain VOTE, ISETP and BRA, which test
- * whether the whole warp is converged; the BRA leads to that code if it is not. */
+/* Finds the code that each lane of a diverged warp runs separately. After its waits the exit probe may contain VOTE,
+ * ISETP and BRA, which test whether the whole warp is converged. If the warp is not converged, the BRA leads to that
+ * code. */
 static void find_lane_code(struct checked *c)
 {
 	uint32_t i = c->exit, reg;
@@ -47,17 +49,16 @@ static void find_lane_code(struct checked *c)
 		i++;
 	if (c->exit == SASS_NONE || i + 3 > c->first_stub)
 		return;
-	reg = sass_field(insn_at(c, i), 16, 8);
+	reg = insn_at(c, i).operand[0].reg;
 	to = sass_check_target(c, i + 2);
 	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_isetp_imm(0, reg, UINT32_MAX, false)) ||
-	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i ||
-	    to >= c->first_stub)
+	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || insn_at(c, i + 2).guard || to <= i || to >= c->first_stub)
 		return;
 	c->convergence_branch = i + 2;
 	c->lane_code = to;
 }
 
-/* Is `twin` the name of the twin of `kernel`: the prefix of twins and the short name of the kernel? */
+/* Returns true if the name `twin` consists of the prefix of twins and the short name of `kernel`. */
 static bool is_twin_of(const char *twin, const char *kernel)
 {
 	char name[GPUBPF_NAME_SIZE];
@@ -75,8 +76,8 @@ static void update_first_stub(struct checked *c, uint32_t from)
 		c->first_stub = to;
 }
 
-/* Sets c->first_stub to the lowest branch target among the replaced instructions: there the stubs of instruction
- * probes and constant reads begin. */
+/* Sets c->first_stub to the lowest target of the branches that replace instructions. The stubs of instruction probes
+ * and constant reads begin there. */
 static void find_first_stub(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->insn_probes->n + c->code->nconstants; k++) {
@@ -93,6 +94,7 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 		     bool exit)
 {
 	const char *name = c->app->symbols[kernel->symbol].name;
+	const struct sass_section *text;
 	const struct sass_kernel *k;
 	int err = sass_cubin_open(twin, size, &c->twin, c->diag);
 
@@ -100,20 +102,23 @@ static int open_twin(struct checked *c, const struct sass_kernel *kernel, const 
 		return err;
 	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
 	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
-		return sass_check_fail(c, 0, "it does not consist of exactly this kernel");
-	c->bytes = c->twin.sections[k->text].data;
-	c->ninsns = c->first_stub = c->twin.sections[k->text].size / SASS_INSN;
+		return sass_check_fail_whole(c, "it does not consist of exactly this kernel");
+	text = &c->twin.sections[k->text];
+	c->ninsns = c->first_stub = text->size / SASS_INSN;
 	c->first_added = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
 	if (c->first_stub <= c->first_added || c->twin.symbols[k->symbol].head.st_size != c->first_stub * SASS_INSN)
-		return sass_check_fail(c, 0, "its symbol's size is not the size of its code");
+		return sass_check_fail_whole(c, "its symbol's size is not the size of its code");
 	if (k->stack < kernel->stack || k->frame < kernel->frame)
-		return sass_check_fail(c, 0, "it declares less stack than the kernel");
+		return sass_check_fail_whole(c, "it declares less stack than the kernel");
+	c->insns = calloc(c->ninsns, sizeof(*c->insns));
 	c->stub_flags = calloc(c->ninsns, 1);
 	c->has_stub = calloc(c->code->n, sizeof(*c->has_stub));
 	c->location = calloc(c->code->n, sizeof(*c->location));
-	if (!c->stub_flags || !c->has_stub || !c->location)
+	if (!c->insns || !c->stub_flags || !c->has_stub || !c->location)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < c->ninsns; i++)
+		c->insns[i] = sass_read(text->data + (size_t)i * SASS_INSN);
 	for (uint32_t i = 0; i < c->code->n; i++)
 		c->location[i] = i;
 	c->entry_branch = find_entry_branch(c);
@@ -156,6 +161,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 		err = sass_check_texts(&c, kernel);
 	if (!err)
 		err = sass_check_callee_sizes(&c, kernel);
+	free(c.insns);
 	free(c.stub_flags);
 	free(c.has_stub);
 	free(c.location);

@@ -18,14 +18,14 @@ struct gpubpf_diag;
 struct sass_insn_probes;
 struct sass_twin;
 
-/* which probes the twin has. counts: the twin has the code that counts the lanes of a block
+/* which probes a twin has. counts: the twin has the code that counts the lanes of a block
  * (backends/cuda/sass/isa/lane_count.h). */
 struct sass_twin_contents {
 	bool entry, exit, counts;
 };
 
-/* Checks the twin of the kernel whose code is `code`. Returns 0, -EINVAL with the fault in *diag (a bug of this
- * target), or -ENOMEM. */
+/* Checks the twin of the kernel whose code is `code`. Returns 0, -ENOMEM, or -EINVAL with the fault in *diag, which
+ * is a bug of gpubpf. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 	       const struct sass_twin *twin, const struct sass_twin_contents *has,
 	       const struct sass_insn_probes *insn_probes, struct gpubpf_diag *diag);

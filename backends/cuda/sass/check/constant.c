@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: stubs of reads of __constant__ variables, by abstract interpretation of their registers. Each stub
- * computes the address of the constant in the original's memory, whose halves the agent fills in. It loads exactly this
- * constant, waits for it, and passes it on as the instruction would. It writes only registers above the kernel's and
- * the instruction's destination, and no predicate. It leaves nothing in flight.
+ * Pass: checks the stubs of instructions that read __constant__ variables, by abstract interpretation of the stub's
+ * registers.
+ *
+ * A stub computes the address of the constant in the memory of the original module. The agent fills in the two halves
+ * of that address. The stub loads exactly this constant, waits for it, and passes it on as the kernel's instruction
+ * would. It writes no predicate. It writes only registers above the kernel's and the destination of the kernel's
+ * instruction. It leaves no operation in flight.
  */
 #include "work.h"
-#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/isa/constant.h"
 #include "backends/cuda/sass/analysis/live.h"
 
 #define ALL_BOARDS 0x3f
 #define REGCOUNT_EXTRA 3
-#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
-#define MAX_STUB_INSNS 32          /* upper limit of the instructions of a stub */
+#define UNIFORM_CYCLES 15          /* cycles from the write of a uniform register until it can be read */
+#define MAX_STUB_INSNS 32          /* maximum number of instructions of a stub */
 
-/* what the pass knows about the contents of a register of the stub, in the order in which a stub computes them */
+/* contents of a register of the stub that the pass recognizes, in the order in which a stub computes them */
 enum known {
 	NOTHING,
 	HALF_LOW,
@@ -34,30 +36,25 @@ struct stub_walk {
 	struct sass_insn own;
 	struct sass_constant k;
 	uint8_t known[SASS_CONSTANT_REGISTERS];
-	uint32_t off[2];      /* offset in the bank, for each half of the address, that the agent adds to the
-	                            * address of the bank */
-	bool address, loaded; /* address: registers base and base + 1 hold the address of the constant. loaded:
-	                            * the stub has issued the load. */
+	uint32_t off[2];      /* for the low and the high half of the address: the offset in the constant bank that
+	                       * the agent adds to the address of the bank */
+	bool address, loaded; /* address: registers base and base + 1 hold the address of the constant. loaded: the
+	                       * stub has issued the load. */
 	unsigned load_board, consumer_boards; /* load_board: the scoreboard of the load as a bit, 0 once the stub has
-	                                       * waited for it. consumer_boards: scoreboards, not yet waited for, of
-	                                       * the instructions that consume the value. */
-	uint32_t nparts_delivered; /* number of 32-bit parts of the value that have reached their destination; 1 for
-	                            * an operand */
+	                                       * waited for it. consumer_boards: scoreboards of the instructions
+	                                       * that consume the value. A wait for a scoreboard removes it. */
+	uint32_t nparts_delivered; /* number of 32-bit parts of the value that have reached their destination; an
+	                            * operand is one part */
 	uint32_t cycles_since;     /* cycles since the last part reached its destination */
 };
-
-static bool same_except_control(struct sass_insn a, struct sass_insn b)
-{
-	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
-}
 
 static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
 {
 	return sass_check_fail(w->c, i, what);
 }
 
-/* Does the agent fill in the immediate of instruction i with half of an address? Sets *off to the offset of that
- * address in the bank. */
+/* Returns true if the agent fills in the immediate of instruction i with the high or low half of an address. Sets
+ * *off to the offset of that address in the constant bank. */
 static bool is_filled_in(const struct stub_walk *w, uint32_t i, bool high, uint32_t *off)
 {
 	const struct sass_cubin *twin = &w->c->twin;
@@ -99,8 +96,9 @@ static int check_half(struct stub_walk *w, uint32_t i, struct sass_insn insn, bo
 	return set_known(w, high, high ? HALF_HIGH : HALF_LOW);
 }
 
-/* Recognizes one step of the computation of the index: copy, sum with the offset, mask, clamp to 0 if out of range,
- * sum with the address. The result addresses the constant inside the bank with all its bytes. */
+/* Recognizes one step of the computation of an indexed address. The steps copy the index, add the offset, and mask the
+ * sum. They replace the sum by 0 if it is out of range, and add the address of the bank. These steps ensure that all
+ * bytes of the constant are inside the bank. */
 static int check_index(struct stub_walk *w, struct sass_insn insn)
 {
 	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
@@ -143,11 +141,11 @@ static bool has_address(const struct stub_walk *w)
 static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
-	unsigned width = operand ? w->k.bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32 : sass_field(w->own, 73, 3);
-	uint32_t to = loaded ? sass_field(w->own, 16, 8) : w->base + SASS_CONSTANT_VALUE;
-	unsigned guard = loaded ? sass_field(w->own, 12, 4) : SASS_PT, board = sass_write_board(insn);
+	unsigned width = operand ? w->k.bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32 : sass_access_width(w->own);
+	uint32_t to = loaded ? w->own.operand[0].reg : w->base + SASS_CONSTANT_VALUE;
+	unsigned guard = loaded ? w->own.guard : SASS_PT, board = sass_write_board(insn);
 
-	if (!same_except_control(insn, sass_with_field(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
+	if (!same_except_control(insn, sass_with_guard(sass_load(w->c->code->arch, to, w->base, width), guard)))
 		return 0;
 	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
 		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
@@ -158,14 +156,14 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 }
 
 /* Recognizes the instruction that consumes the loaded value: a move to a uniform register, or the kernel's
- * arithmetic instruction with a register operand. */
+ * arithmetic instruction with a register in place of the constant. */
 static int check_delivery(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->nparts_delivered;
 	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
-	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part,
-							     value + part) :
+	struct sass_insn as = uniform ? sass_move_to_uniform(w->c->code->arch,
+							     (w->own.operand[0].reg & SASS_URZ) + part, value + part) :
 					sass_constant_to_register(w->own, w->k.way, value);
 
 	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
@@ -181,8 +179,8 @@ static int check_delivery(struct stub_walk *w, uint32_t i, struct sass_insn insn
 	return 1;
 }
 
-/* At the branch back nothing may be in flight: all parts are delivered, uniform registers are readable, and slow
- * consumers have read their registers. */
+/* Checks that nothing is in flight at the branch back to the kernel. All parts of the value are delivered, uniform
+ * registers are readable, and slow consumers have read their registers. */
 static int check_back(struct stub_walk *w, uint32_t i)
 {
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
@@ -253,6 +251,7 @@ int sass_check_constant(struct checked *c)
 			return sass_check_fail(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);
 	}
-	return !err && found != c->code->nconstants ? sass_check_fail(c, 0, "it has reads of constants without a stub") :
-						      err;
+	return !err && found != c->code->nconstants ?
+		       sass_check_fail_whole(c, "it has reads of constants without a stub") :
+		       err;
 }

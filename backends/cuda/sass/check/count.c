@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the code that counts the lanes of a block. It runs first in the entry probe and last in the exit probe, on
- * every path. The counter is a word after the kernel's shared memory, and the twin declares the larger size.
+ * Pass: checks the code that counts the lanes of a block. On every path this code runs first in the entry probe and
+ * last in the exit probe. Its counter is a word after the kernel's shared memory, and the twin declares the larger
+ * size.
  */
 #include "work.h"
 
@@ -12,22 +13,16 @@
 #include "backends/cuda/sass/isa/lane_count.h"
 #include "backends/cuda/sass/analysis/live.h"
 
-#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
-
-static bool same_except_control(struct sass_insn a, struct sass_insn b)
-{
-	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
-}
-
-/* Is instruction i the replacement of `vote` in code for single lanes (sass_vote_alone())? The register that it
- * reads is the one that the first instruction of that code loads with the bit of the lane. */
+/* Returns true if instruction i equals the replacement of `vote` (sass_vote_alone()) in the code that each lane runs
+ * separately. The first instruction of that code loads the lane's bit into a register, and the replacement must read
+ * this register. */
 static bool is_lane_vote(const struct checked *c, uint32_t i, struct sass_insn vote)
 {
 	return c->lane_code != SASS_NONE && i >= c->lane_code &&
-	       same_except_control(insn_at(c, i), sass_vote_alone(vote, sass_field(insn_at(c, c->lane_code), 16, 8)));
+	       same_except_control(insn_at(c, i), sass_vote_alone(vote, insn_at(c, c->lane_code).operand[0].reg));
 }
 
-/* Do the instructions from i on equal `insns`, except for control bits and replaced votes? */
+/* Are the instructions from index i on equal to `insns`, except for control bits and replaced votes? */
 static bool matches_at(const struct checked *c, uint32_t i, const struct sass_insn *insns, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
@@ -38,8 +33,9 @@ static bool matches_at(const struct checked *c, uint32_t i, const struct sass_in
 	return true;
 }
 
-/* Does the branch i bypass the counting code at begin to end - 1: from before it past its start, or from after it
- * back to before its end? */
+/* Returns true if branch i skips the counting code, which is at the indices `begin` to `end` - 1. A branch before the
+ * counting code must not jump past its first instruction. Any other branch must not jump to an instruction before
+ * `end`. */
 static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint32_t end)
 {
 	int64_t to = sass_check_target(c, i);
@@ -47,8 +43,8 @@ static bool is_bypass(const struct checked *c, uint32_t i, uint32_t begin, uint3
 	return i < begin ? to > begin : to < end;
 }
 
-/* Checks that every lane that enters the probe at from to to - 1 executes the counting code at begin to end - 1
- * exactly once. */
+/* Checks that every lane that enters a probe executes the counting code exactly once. The probe is at the indices
+ * `from` to `to` - 1, and the counting code in it is at `begin` to `end` - 1. */
 static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t begin, uint32_t end)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -61,7 +57,7 @@ static int check_paths(struct checked *c, uint32_t from, uint32_t to, uint32_t b
 	return 0;
 }
 
-/* Finds the counting code by its ATOMS, and checks it and the paths through it. */
+/* Finds the counting code by its ATOMS instruction. Checks this code and the paths through it. */
 static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 {
 	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
@@ -73,7 +69,7 @@ static int check_exit_code(struct checked *c, uint32_t from, uint32_t to)
 		adds++;
 	if (adds >= to || adds - from < at)
 		return sass_check_fail(c, from, "lanes that leave are not counted");
-	sass_count_end(c->code->arch, sass_field(insn_at(c, adds), 16, 8) - sass_field(insns[at], 16, 8), insns);
+	sass_count_end(c->code->arch, insn_at(c, adds).operand[0].reg - insns[at].operand[0].reg, insns);
 	if (!matches_at(c, adds - at, insns, n))
 		return sass_check_fail(c, adds, "the code that counts leaving lanes is wrong");
 	return check_paths(c, from, to, adds - at, adds - at + n);
@@ -85,7 +81,7 @@ static int check_exit(struct checked *c)
 	int err;
 
 	if (c->exit == SASS_NONE)
-		return c->code->nexits ? sass_check_fail(c, 0, "lanes that leave are not counted") : 0;
+		return c->code->nexits ? sass_check_fail_whole(c, "lanes that leave are not counted") : 0;
 	if (c->lane_code == SASS_NONE)
 		return check_exit_code(c, c->exit, end);
 	err = check_exit_code(c, c->exit, c->lane_code);
@@ -96,7 +92,7 @@ static int check_begin(struct checked *c)
 {
 	struct sass_insn insns[SASS_COUNT_MAX_INSNS];
 	uint32_t n = sass_count_begin(c->code->arch, 0, insns);
-	unsigned base = c->entry != SASS_NONE ? sass_field(insn_at(c, c->entry), 16, 8) - sass_field(insns[0], 16, 8) : 0;
+	unsigned base = c->entry != SASS_NONE ? insn_at(c, c->entry).operand[0].reg - insns[0].operand[0].reg : 0;
 
 	sass_count_begin(c->code->arch, base, insns);
 	if (c->entry == SASS_NONE || !matches_at(c, c->entry, insns, n))
@@ -104,8 +100,8 @@ static int check_begin(struct checked *c)
 	return check_paths(c, c->entry, c->first_stub, c->entry, c->entry + n);
 }
 
-/* The instructions that only the counting code may have (STS, ATOMS, BAR) occur once in each copy of it, and nowhere
- * else. */
+/* Checks that the instructions that only the counting code may have (STS, ATOMS, BAR) occur once in each copy of
+ * that code, and nowhere else. */
 static int check_no_other_uses(struct checked *c)
 {
 	uint32_t expected = c->counts ? 2 + (c->exit != SASS_NONE) + (c->lane_code != SASS_NONE && c->exit != SASS_NONE) :
@@ -128,15 +124,15 @@ static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t
 	return section ? &cubin->sections[section].head : &none;
 }
 
-/* Is the counter the last SASS_COUNT_BYTES of the new size `is`? It must follow the kernel's `was` bytes after at
- * most the padding that aligns dynamic shared memory. */
+/* Returns true if the counter is the last SASS_COUNT_BYTES of the new size `is` of shared memory. Between the
+ * kernel's `was` bytes and the counter there may only be the padding that aligns dynamic shared memory. */
 static bool has_count_word(uint64_t was, uint64_t is, uint64_t align)
 {
 	return is >= SASS_COUNT_BYTES && is - SASS_COUNT_BYTES >= was &&
 	       (align < 2 || ((is - SASS_COUNT_BYTES) % align == 0)) && is - SASS_COUNT_BYTES - was < (align ? align : 1);
 }
 
-/* Does the twin declare a block barrier, as the counting code needs? */
+/* Does the twin declare a block barrier? The counting code needs one. */
 static bool states_barrier(const struct checked *c)
 {
 	const struct sass_section *info = &c->twin.sections[c->twin.kernels[0].info];
@@ -144,7 +140,7 @@ static bool states_barrier(const struct checked *c)
 	size_t at = 0;
 
 	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* before ABI version 8 .nv.info has no such
-	                                                        * attribute; a BAR in the kernel then implies the
+	                                                        * attribute; a BAR in the kernel then declares the
 	                                                        * barrier */
 		return sass_has_bar(c->code);
 	while (sass_item_next(info->data, info->size, &at, &item))
@@ -160,13 +156,13 @@ static int check_shared_size(struct checked *c)
 												  SASS_COUNT_SYSTEM_BYTES;
 
 	if (c->counts ? !has_count_word(had, is->sh_size, was->sh_addralign) : is->sh_size != had)
-		return sass_check_fail(c, 0, "it declares a wrong size of shared memory");
+		return sass_check_fail_whole(c, "it declares a wrong size of shared memory");
 	for (uint32_t i = 0; c->counts && i < c->code->n; i++)
 		if (sass_reads_shared_size(sass_code_at(c->code, i)))
 			return sass_check_fail(c, i, "it reads the size of its shared memory");
 	return !c->counts || states_barrier(c) ?
 		       0 :
-		       sass_check_fail(c, 0, "it does not declare the barrier at which its lanes wait");
+		       sass_check_fail_whole(c, "it does not declare the barrier at which its lanes wait");
 }
 
 int sass_check_counting(struct checked *c)
@@ -187,6 +183,7 @@ int sass_check_callee_sizes(struct checked *c, const struct sass_kernel *kernel)
 
 	gpubpf_diag_init(&why);
 	err = c->counts ? sass_callees_check_shared_size(c->app, kernel, c->code->by_pointer, &why) : 0;
-	return !err || err == -ENOMEM ? err :
-					sass_check_fail(c, 0, "a function that it calls reads the size of shared memory");
+	return !err || err == -ENOMEM ?
+		       err :
+		       sass_check_fail_whole(c, "a function that it calls reads the size of shared memory");
 }

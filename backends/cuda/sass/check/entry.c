@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the entry probe preserves the kernel's registers. A copy of the instruction that the branch to the probe
- * replaces executes after the probe. */
+/* Pass: checks that the entry probe preserves the kernel's registers. A branch to the probe replaces an instruction
+ * of the kernel. A copy of that instruction executes after the probe. */
 #include "work.h"
 
-/* Later probes use the same registers. So every slow instruction of the entry probe must have a scoreboard, and the
- * exit probe must wait for the scoreboards that are still set. */
+/* Checks that every slow instruction of the entry probe has a scoreboard, because later probes use the same
+ * registers. Also checks that the exit probe waits for the scoreboards that the entry probe leaves set. */
 static int check_entry_pending(struct checked *c)
 {
 	for (uint32_t i = c->entry; i < c->entry_copy; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the exit probe waits for the kernel's operations in flight before it writes a register or a predicate of the
- * kernel.
+ * Pass: checks that the exit probe waits for the kernel's operations in flight before it writes a register or a
+ * predicate of the kernel.
  */
 #include "work.h"
 
@@ -42,7 +42,8 @@ static bool stalls_for_results(const struct checked *c)
 	return time >= MAX_FIXED_CYCLES;
 }
 
-/* Does the exit probe wait for all scoreboards, and late enough to see the kernel's last one? */
+/* Returns true if the exit probe waits for all scoreboards. The wait must come late enough after the kernel's last
+ * instruction to see the scoreboard of that instruction. */
 static bool waits_for_all(const struct checked *c)
 {
 	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, sass_check_wait_index(c));

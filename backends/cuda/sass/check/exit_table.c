@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the twin lists its EXITs, each once, in order. Tools that stop threads at exits rely on the list. */
+/* Pass: checks that .nv.info.<kernel> of the twin lists the offset of each EXIT once, in code order. Tools that stop
+ * threads at exits rely on this list. */
 #include "work.h"
 
 #include <string.h>
@@ -41,6 +42,6 @@ int sass_check_exit_list(struct checked *c)
 	if (!find_exits(&c->app->sections[c->info], &was))
 		return 0;
 	if (!find_exits(&c->twin.sections[c->twin.kernels[0].info], &is))
-		return sass_check_fail(c, 0, "it has no list of exits");
+		return sass_check_fail_whole(c, "it has no list of exits");
 	return check_exits(c, &is);
 }

@@ -1,121 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: no operation of the kernel that has no scoreboard and accesses a register of the exit probe is in flight where
- * that probe begins. The pass reads the twin's bytes. From each such operation it follows every path, also through
- * stubs. A path ends at a later operation of the same in-order unit that sets a scoreboard, because the exit probe
- * waits for every scoreboard (sass_check_exit()). No path may reach the exit probe.
+ * Pass: checks operations of the kernel that have no scoreboard and access a register of the exit probe. None may be in
+ * flight where that probe begins. The pass reads the twin's bytes. From each such operation it follows every path, also
+ * through stubs. A path ends at a later operation of the same in-order unit that sets a scoreboard, because the exit
+ * probe waits for every scoreboard (sass_check_exit()). No path may reach the exit probe.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "work.h"
 
-#define OP_BRA 0x147               /* operations: bits 0..8 */
-#define OP_BSSY 0x145
-#define OP_BSYNC 0x141
-#define OP_LDC 0x182
-#define OP_BMOV_FROM 0x155
-#define OP_BMOV_TO 0x156
-#define CALL_REGISTER 0x344        /* a whole opcode */
-
 struct flight_walk {
 	struct checked *c;
-	uint32_t *seen;          /* per instruction: 1 + index of the last operation whose walk reached it */
-	uint32_t *work, nwork;   /* worklist of instructions */
-	uint32_t from, end, top; /* from: first instruction of the exit probe. end: one past its last. top:
-	                                    * one above its highest register; 0 if all its registers are above the
-	                                    * kernel's. */
+	uint32_t *seen;        /* seen[i]: 1 + index of the last operation whose walk has reached instruction i */
+	uint32_t *work, nwork; /* worklist of instructions */
+	/* The exit probe is at the indices `from` to `end` - 1. top: one above its highest register, or 0 if all its
+	 * registers are above the kernel's. */
+	uint32_t from, end, top;
 };
 
 static uint32_t operation_at(const struct checked *c, uint32_t i)
 {
-	return sass_opcode(insn_at(c, i)) & 0x1ff;
+	return insn_at(c, i).opcode % SASS_OPERATIONS;
 }
 
 static enum sass_class class_at(const struct checked *c, uint32_t i)
 {
-	return sass_op_find(sass_opcode(insn_at(c, i)))->class;
+	return sass_op(insn_at(c, i))->class;
 }
 
-/* -- which operations -- */
+/* -- operations without a scoreboard -- */
 
-static bool is_below(const struct flight_walk *w, uint32_t i, unsigned field)
+static bool is_below(const struct flight_walk *w, uint32_t i, unsigned o)
 {
-	return sass_field(insn_at(w->c, i), field, 8) < w->top;
+	return sass_operand_bits(insn_at(w->c, i), o) < w->top;
 }
 
 static bool has_fixed_latency(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
-	case 0x028:
-	case 0x029:
-	case 0x02a:
-	case 0x02b: /* arithmetic of doubles */
+	case SASS_OPERATION_DMUL:
+	case SASS_OPERATION_DADD:
+	case SASS_OPERATION_DSETP:
+	case SASS_OPERATION_DFMA: /* arithmetic of doubles */
 		return c->code->arch->timed_doubles;
 	default:
 		return false;
 	}
 }
 
-/* Does it write general registers? The destination of S2UR, R2UR, REDUX, LDCU and others is uniform. */
+/* Returns true if instruction i writes general registers. S2UR, R2UR, REDUX, LDCU and others write a uniform
+ * register. */
 static bool writes_registers(const struct checked *c, uint32_t i)
 {
 	switch (operation_at(c, i)) {
-	case 0x05a:
-	case 0x05c:
-	case 0x0cc:
-	case 0x1ac:
-	case 0x1c2:
-	case 0x1c3:
-	case 0x1c4:
-	case 0x1e3:
-	case OP_BMOV_TO:
+	case SASS_OPERATION_UI2F:
+	case SASS_OPERATION_UF2I:
+	case SASS_OPERATION_CREDUX:
+	case SASS_OPERATION_LDCU:
+	case SASS_OPERATION_R2UR_OLD:
+	case SASS_OPERATION_S2UR:
+	case SASS_OPERATION_REDUX:
+	case SASS_OPERATION_UTCATOMSWS:
+	case SASS_OPERATION_BMOV_TO:
 		return false;
 	default:
 		return class_at(c, i) != SASS_STORE;
 	}
 }
 
-/* May the instruction access a register below w->top after issue, without a scoreboard that says when? */
+/* Returns true if the instruction may access a register below w->top after its issue without a scoreboard that shows
+ * the end of the access. */
 static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
 	bool slow = class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
-	bool empties = operation_at(w->c, i) == OP_BMOV_FROM && sass_field(insn, 16, 8) == SASS_RZ; /* BMOV.CLEAR RZ,
+	bool empties = operation_at(w->c, i) == SASS_OPERATION_BMOV_FROM && insn.operand[0].reg == SASS_RZ; /* BMOV.CLEAR RZ,
 	                                                                                             * B: clears a
 	                                                                                             * barrier and
 	                                                                                             * writes no
 	                                                                                             * register */
 
-	if (!slow || empties || sass_field(insn, SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD || has_fixed_latency(w->c, i))
+	if (!slow || empties || insn.write_board != SASS_NO_SCOREBOARD || has_fixed_latency(w->c, i))
 		return false;
-	if (writes_registers(w->c, i) && is_below(w, i, 16))
+	if (writes_registers(w->c, i) && is_below(w, i, 0))
 		return true;
-	if (sass_field(insn, SASS_READ_AT, 3) != SASS_NO_SCOREBOARD)
+	if (insn.read_board != SASS_NO_SCOREBOARD)
 		return false;
-	if (operation_at(w->c, i) == OP_LDC) /* the constant's offset occupies the fields of B and C */
-		return is_below(w, i, 24);
-	return is_below(w, i, 24) || is_below(w, i, 32) || is_below(w, i, 64);
+	if (operation_at(w->c, i) == SASS_OPERATION_LDC) /* the constant's offset occupies the fields of B and C */
+		return is_below(w, i, 1);
+	return is_below(w, i, 1) || is_below(w, i, 2) || is_below(w, i, 3);
 }
 
 /* -- the end of an operation -- */
 
-/* Does instruction i end the walk: the same operation, of an in-order unit, unguarded, with a write scoreboard? */
+/* Returns true if `operation` belongs to an in-order unit and instruction i proves that earlier ones are complete. To
+ * do so, instruction i must have the same operation, have no guard, and set a write scoreboard. */
 static bool completes_operation(const struct checked *c, uint32_t i, uint32_t operation)
 {
 	switch (operation) {
-	case 0x03b:
-	case 0x107:
-	case 0x108:
-	case 0x110:
-	case 0x184: /* LDSM, FRND, MUFU, F2F.64, LDS: backends/cuda/sass/isa/flight.def names the source */
+	case SASS_OPERATION_LDSM:
+	case SASS_OPERATION_FRND:
+	case SASS_OPERATION_MUFU:
+	case SASS_OPERATION_F2F_64:
+	case SASS_OPERATION_LDS: /* backends/cuda/sass/isa/flight.def names the source for these in-order units */
 		break;
 	default:
 		return false;
 	}
-	return operation_at(c, i) == operation && sass_field(insn_at(c, i), 12, 4) == SASS_PT &&
-	       sass_field(insn_at(c, i), SASS_WRITE_AT, 3) != SASS_NO_SCOREBOARD;
+	return operation_at(c, i) == operation && insn_at(c, i).guard == SASS_PT &&
+	       insn_at(c, i).write_board != SASS_NO_SCOREBOARD;
 }
 
 /* -- the paths -- */
@@ -128,28 +123,29 @@ static void push(struct flight_walk *w, uint32_t number, int64_t to)
 	w->work[w->nwork++] = to;
 }
 
-/* Lanes that wait at this BSYNC may continue at the target of any BSSY of the same barrier. */
+/* Lanes that wait at this BSYNC may continue at the target of any BSSY of the same barrier. Adds these targets. */
 static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
 	for (uint32_t i = 0; i < w->c->ninsns; i++)
-		if (operation_at(w->c, i) == OP_BSSY &&
-		    sass_field(insn_at(w->c, i), 16, 4) == sass_field(insn_at(w->c, bsync), 16, 4))
+		if (operation_at(w->c, i) == SASS_OPERATION_BSSY &&
+		    sass_convergence_barrier(insn_at(w->c, i)) == sass_convergence_barrier(insn_at(w->c, bsync)))
 			push(w, number, sass_check_target(w->c, i));
 }
 
-/* Adds the successors of instruction i. Returns false for a jump with unknown targets, which may lead to an exit. */
+/* Adds the successors of instruction i to the worklist. Returns false for a jump with unknown targets, which may
+ * lead to an exit. */
 static bool push_successors(struct flight_walk *w, uint32_t number, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
 	enum sass_class class = class_at(w->c, i);
 
-	if (class == SASS_INDIRECT || sass_opcode(insn) == CALL_REGISTER)
+	if (class == SASS_INDIRECT || sass_opcode(insn) == SASS_OP_CALL_REGISTER)
 		return false;
 	if (class == SASS_BRANCH)
 		push(w, number, sass_check_target(w->c, i));
-	if (operation_at(w->c, i) == OP_BSYNC)
+	if (operation_at(w->c, i) == SASS_OPERATION_BSYNC)
 		push_reconvergence(w, number, i);
-	if (!sass_is_unconditional(insn) || (class != SASS_EXIT && operation_at(w->c, i) != OP_BRA))
+	if (!sass_is_unconditional(insn) || (class != SASS_EXIT && (insn.opcode != SASS_OP_BRA || insn.mode)))
 		push(w, number, (int64_t)i + 1);
 	return true;
 }
@@ -177,8 +173,8 @@ static int check_all(struct flight_walk *w)
 
 		if (!own && touches_unguarded(w, i) && reaches_probe(w, i))
 			return sass_check_fail(w->c, i,
-					       "it has no scoreboard and touches a register of the exit's "
-					       "probe while in flight");
+					       "it has no scoreboard and may access a register of the exit's probe "
+					       "while that probe runs");
 	}
 	return 0;
 }
@@ -192,10 +188,10 @@ static void find_probe(struct flight_walk *w)
 	w->from = w->c->exit;
 	w->end = w->c->entry != SASS_NONE && w->c->entry > w->c->exit ? w->c->entry : w->c->first_stub;
 	for (uint32_t i = w->from; i < w->end; i++) {
-		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(w->c, i)));
+		const struct sass_form *form = sass_form(insn_at(w->c, i));
 
 		for (unsigned o = 0; form && o < SASS_OPERANDS; o++) {
-			struct sass_operand x = sass_operand(form, insn_at(w->c, i), o);
+			struct sass_operand x = insn_at(w->c, i).operand[o];
 
 			low = x.n && !x.uniform && x.reg < low ? x.reg : low;
 			w->top = x.n && !x.uniform && (uint32_t)x.reg + x.n > w->top ? (uint32_t)x.reg + x.n : w->top;

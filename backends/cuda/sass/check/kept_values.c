@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: values that the entry probe leaves in registers for the exit probe
- * (backends/cuda/sass/probe/entry_value_reuse.h). The entry probe has written each register that the exit probe
- * reads before it writes it. No other code writes the register, and the exit probe would compute the same value. */
+/*
+ * Pass: checks the registers in which the entry probe leaves values for the exit probe
+ * (backends/cuda/sass/probe/entry_value_reuse.h). The exit probe reads such a register before it has written the
+ * register itself. The entry probe must have written the register, and no other code may write it. The exit probe would
+ * compute the same value.
+ */
 #include "work.h"
 
 #include "core/model/diag.h"
 
-#define MIN_CYCLES 13              /* cycles until a fixed-latency result is ready for certain, with the branch to
+#define MIN_CYCLES 13              /* cycles until a fixed-latency result is certainly ready, including the branch to
                                     * the exit probe */
 
 struct entry_values {
 	bool written[256], is_invariant[256], predicate_is_invariant[SASS_PT + 1];
-	unsigned time[256]; /* cycles since the write; starts at MIN_CYCLES for slow instructions,
-	                                    * because the exit probe waits for their scoreboards */
+	unsigned time[256]; /* time[r]: cycles since the write of register r. For a slow instruction the count starts
+	                     * at MIN_CYCLES, because the exit probe waits for its scoreboard. */
 };
 
 static uint32_t exit_end(const struct checked *c)
@@ -28,16 +31,17 @@ static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
 	return from == to;
 }
 
-/* Sets inputs[r] for each register that the exit probe reads before it writes it. False: there are none. */
+/* Sets inputs[r] for each register r that the exit probe reads before it writes r. Returns false if there is no such
+ * register. */
 static bool find_inputs(const struct checked *c, bool inputs[256])
 {
 	bool written[256] = { false }, any = false;
 
 	for (uint32_t i = c->exit; i < exit_end(c); i++) {
-		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
+		const struct sass_form *form = sass_form(insn_at(c, i));
 
 		for (unsigned o = SASS_OPERANDS; form && o-- > 0;) {
-			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
+			struct sass_operand x = insn_at(c, i).operand[o];
 
 			for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
 				any |= inputs[r] |= !x.written && !written[r];
@@ -48,61 +52,61 @@ static bool find_inputs(const struct checked *c, bool inputs[256])
 	return any;
 }
 
-/* Does the S2R read a special register whose value a thread does not change while it runs: of the lane, thread or
- * block? */
+/* Returns true if the S2R reads a special register whose value does not change while a thread runs, such as a lane,
+ * thread or block index. */
 static bool is_thread_constant(struct sass_insn insn)
 {
 	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
 
-	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
+	return memchr(own, sass_special_register(insn), sizeof(own));
 }
 
 /* Does the instruction compute the same value whenever it executes with the same operands? */
 static bool is_repeatable(struct sass_insn insn)
 {
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x002:
-	case 0x007:
-	case 0x00c:
-	case 0x010:
-	case 0x011:
-	case 0x012:
-	case 0x016:
-	case 0x017:
-	case 0x019:
-	case 0x01c:
-	case 0x024:
-	case 0x025:
-	case 0x031:
-	case 0x035:
-	case 0x048:
-	case 0x100:
-	case 0x109: /* of registers and immediates only */
+	switch (insn.opcode % SASS_OPERATIONS) {
+	case SASS_OPERATION_MOV:
+	case SASS_OPERATION_SEL:
+	case SASS_OPERATION_ISETP:
+	case SASS_OPERATION_IADD3:
+	case SASS_OPERATION_LEA:
+	case SASS_OPERATION_LOP3:
+	case SASS_OPERATION_PRMT:
+	case SASS_OPERATION_IMNMX:
+	case SASS_OPERATION_SHF:
+	case SASS_OPERATION_PLOP3:
+	case SASS_OPERATION_IMAD:
+	case SASS_OPERATION_IMAD_WIDE:
+	case SASS_OPERATION_HFMA2:
+	case SASS_OPERATION_HFMA2_MMA:
+	case SASS_OPERATION_VIMNMX:
+	case SASS_OPERATION_FLO:
+	case SASS_OPERATION_POPC: /* the operands are registers and immediates only */
 		return true;
-	case 0x005: /* CS2R: zero */
-		return sass_field(insn, 72, 8) == 0xff;
-	case 0x119: /* S2R */
+	case SASS_OPERATION_CS2R: /* reads the special register that is always zero */
+		return sass_special_register(insn) == 0xff;
+	case SASS_OPERATION_S2R:
 		return is_thread_constant(insn);
-	case 0x182: /* LDC */
-		return sass_field(insn, 24, 8) == SASS_RZ;
+	case SASS_OPERATION_LDC:
+		return insn.operand[1].reg == SASS_RZ;
 	default:
 		return false;
 	}
 }
 
-/* Is the result invariant while the thread runs: a repeatable, unguarded instruction with invariant operands? */
+/* Returns true if the result stays the same while the thread runs. The instruction must be repeatable, have no
+ * guard, and have only invariant operands. */
 static bool is_invariant_result(const struct entry_values *l, struct sass_insn insn)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned read = sass_predicates_read(insn);
 
-	if (!is_repeatable(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
+	if (!is_repeatable(insn) || insn.guard != SASS_PT || read >> SASS_PT)
 		return false;
 	for (unsigned p = 0; p < SASS_PT; p++)
 		if (read >> p & 1 && !l->predicate_is_invariant[p])
 			return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
+		struct sass_operand x = insn.operand[o];
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
 			if (!l->is_invariant[r])
@@ -113,7 +117,7 @@ static bool is_invariant_result(const struct entry_values *l, struct sass_insn i
 
 static void record_values(struct entry_values *l, struct sass_insn insn)
 {
-	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+	struct sass_operand x = insn.operand[0];
 	bool is_invariant = is_invariant_result(l, insn);
 
 	for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
@@ -126,7 +130,10 @@ static void record_values(struct entry_values *l, struct sass_insn insn)
 			l->predicate_is_invariant[p] = is_invariant;
 }
 
-/* Records the values of the entry probe, and the cycles up to and including the branch back to the kernel. */
+/*
+ * For each register: record whether the entry probe leaves a value in it that never changes, and how many cycles pass
+ * from that write to the branch back to the kernel, including the branch.
+ */
 static void find_entry_values(const struct checked *c, struct entry_values *l)
 {
 	for (uint32_t i = c->entry; i < c->entry_copy + 2; i++) {
@@ -142,10 +149,10 @@ static bool kernel_uses(const struct checked *c, const bool inputs[256])
 {
 	for (uint32_t i = 0; i < c->code->n; i++) {
 		struct sass_insn insn = sass_code_at(c->code, i);
-		const struct sass_form *form = sass_form_find(sass_opcode(insn));
+		const struct sass_form *form = sass_form(insn);
 
 		for (unsigned o = 0; form && o < SASS_OPERANDS; o++) {
-			struct sass_operand x = sass_operand(form, insn, o);
+			struct sass_operand x = insn.operand[o];
 
 			for (unsigned r = x.reg; !x.uniform && r < (unsigned)x.reg + x.n && r < 256; r++)
 				if (inputs[r])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: the kernel's instructions are unchanged. Exceptions: a branch may replace an EXIT, the instruction at the
- * entry, or an instruction with a stub; and an instruction may have an added scoreboard.
+ * Pass: checks that the kernel's instructions are unchanged, with two exceptions. A branch may replace an EXIT, the
+ * instruction at the entry, or an instruction with a stub. An instruction may have an added scoreboard.
  */
 #include "work.h"
 
@@ -10,7 +10,7 @@
 /* Returns instruction i of the kernel as a branch to index `to`, with the same predicates and control bits. */
 static struct sass_insn to_branch(const struct checked *c, uint32_t i, uint32_t to)
 {
-	struct sass_insn insn = sass_with_field(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
+	struct sass_insn insn = sass_with_opcode(sass_code_at(c->code, i), SASS_OP_BRA);
 
 	return sass_with_branch(c->code->arch, insn, ((int64_t)to - i - 1) * SASS_INSN);
 }

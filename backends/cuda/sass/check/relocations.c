@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pass: the twin's code has the kernel's relocations, to the twin's own code, and unchanged copies of called
- * functions. */
+/* Pass: checks that the relocations of the twin's code equal the kernel's, with the twin's code in place of the
+ * kernel's. Also checks that the twin's copies of called functions are unchanged. */
 #include "work.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ struct relocation_check {
 	struct checked *c;
 	const struct sass_cubin *app;
 	const struct sass_kernel *kernel;
-	uint32_t text; /* section of the twin that is being checked */
+	uint32_t text; /* index of the section of the twin that is being checked */
 	uint32_t n, expected;
 	const struct sass_relocation *wanted;
 	bool found;
@@ -50,7 +50,8 @@ static int count_relocation(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* Checks that the twin has the same relocation, unless it is the address of a variable, which the agent fills in. */
+/* Checks that the twin has the same relocation, unless it is for the address of a variable, which the agent fills
+ * in. */
 static int check_relocation(void *arg, const struct sass_relocation *r)
 {
 	struct relocation_check *f = arg;
@@ -73,10 +74,11 @@ static int check_text(struct checked *c, const struct sass_cubin *app, const str
 	int err;
 
 	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
-		return sass_check_fail(c, 0, "a function that it calls was changed");
+		return sass_check_fail_whole(c, "a function that it calls was changed");
 	err = sass_relocations_each(app, section, check_relocation, &f);
 	sass_relocations_each(&c->twin, text, count_relocation, &f);
-	return !err && f.n != f.expected ? sass_check_fail(c, 0, "it has relocations that the kernel does not have") : err;
+	return !err && f.n != f.expected ? sass_check_fail_whole(c, "it has relocations that the kernel does not have") :
+					   err;
 }
 
 int sass_check_texts(struct checked *c, const struct sass_kernel *kernel)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pass: probes keep the latencies that the hardware does not check.
+ * Pass: checks that probes respect the latencies that the hardware does not enforce.
  *
- * 1. An instruction waits for a scoreboard only SASS_SCOREBOARD_CYCLES after it was set; before, a wait does not see
- *    it.
+ * 1. An instruction waits for a scoreboard at the earliest SASS_SCOREBOARD_CYCLES after the scoreboard was set, because
+ *    an earlier wait does not see it.
  * 2. An instruction reads a result of fixed latency only when the result is ready.
  */
 #include "work.h"
@@ -29,8 +29,8 @@ static int check_seen(struct checked *c)
 
 /* -- fixed latencies -- */
 
-/* Cycles until a predicate can be used as a guard, and until a result can be read: the smallest numbers in the code
- * of compilers. */
+/* Minimum numbers of cycles until a predicate can be used as a guard, and until a result can be read. They are the
+ * smallest numbers that occur in the code of compilers. */
 #define MIN_GUARD_CYCLES 12
 #define MIN_RESULT_CYCLES 4
 #define WIDE_HALF_CYCLES 2         /* IMAD.WIDE writes its low half 2 cycles earlier and reads its high half 2 cycles
@@ -38,7 +38,7 @@ static int check_seen(struct checked *c)
 
 static unsigned wide_half_cycles(struct sass_insn insn)
 {
-	return (sass_opcode(insn) & 0x1ff) == 0x025 ? WIDE_HALF_CYCLES : 0;
+	return sass_is(insn, SASS_OPERATION_IMAD_WIDE) ? WIDE_HALF_CYCLES : 0;
 }
 
 static int check_times(struct checked *c)
@@ -47,7 +47,6 @@ static int check_times(struct checked *c)
 
 	for (uint32_t i = c->first_added; i < c->ninsns; i++) {
 		struct sass_insn insn = insn_at(c, i);
-		const struct sass_form *form = sass_form_find(sass_opcode(insn));
 		bool fixed = !sass_is_slow(insn);
 		struct sass_operand result;
 		unsigned written;
@@ -55,15 +54,15 @@ static int check_times(struct checked *c)
 		if (sass_check_is_moved(c, i))
 			continue;
 		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
-			struct sass_operand x = sass_operand(form, insn, o);
+			struct sass_operand x = insn.operand[o];
 
 			for (unsigned k = 0; k < x.n; k++)
 				if (now + wide_half_cycles(insn) < reg[(x.reg + k) & 255])
 					return sass_check_fail(c, i, "a probe reads a register before its result is ready");
 		}
-		if (now < predicate[sass_field(insn, 12, 3)])
+		if (now < predicate[(insn.guard & SASS_PT)])
 			return sass_check_fail(c, i, "a probe reads a predicate before it is ready");
-		result = sass_operand(form, insn, 0);
+		result = insn.operand[0];
 		for (unsigned k = 0; k < result.n; k++)
 			reg[(result.reg + k) & 255] = fixed ? now + MIN_RESULT_CYCLES - wide_half_cycles(insn) : 0;
 		written = fixed ? sass_predicates_written(insn) : 0;

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers that several passes of the checker share. */
+#include <stdlib.h>
+
 #include "work.h"
 
 #include "core/model/diag.h"
 #include "backends/cuda/sass/analysis/live.h"
 
+#define FAILED "the check of the twin's machine code failed" /* ci/gpu and tests/backends/cuda/sass/every.c search
+                                                              * for this text */
+
 int sass_check_fail(struct checked *c, uint32_t at, const char *what)
 {
-	return gpubpf_diag_set(c->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin is not what it should be at 0x%x: %s",
-			       at * SASS_INSN, what);
+	return gpubpf_diag_refuse(c->diag, INJECT, FAILED " at 0x%x: %s", at * SASS_INSN, what);
+}
+
+int sass_check_fail_whole(struct checked *c, const char *what)
+{
+	return gpubpf_diag_refuse(c->diag, INJECT, FAILED ": %s", what);
 }
 
 int64_t sass_check_target(const struct checked *c, uint32_t i)
@@ -29,10 +38,9 @@ void sass_check_find_reg_span(const struct checked *c, uint32_t from, uint32_t t
 	*low = SASS_RZ;
 	*top = 0;
 	for (uint32_t i = from; i < to; i++) {
-		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
 
 		for (unsigned o = 0; o < SASS_OPERANDS && !sass_check_is_moved(c, i); o++) {
-			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
+			struct sass_operand x = insn_at(c, i).operand[o];
 
 			if (!x.n)
 				continue;
@@ -52,13 +60,41 @@ unsigned sass_check_exit_waits(const struct checked *c)
 	return sass_wait_mask(insn_at(c, c->exit)) | sass_wait_mask(insn_at(c, sass_check_wait_index(c)));
 }
 
+/* Propagates the scoreboards that may be set after instruction i to its successors, in left[]. Returns true if
+ * left[] has changed. */
+static bool flow_boards(const struct checked *c, uint32_t i, uint8_t *left)
+{
+	struct sass_insn insn = insn_at(c, i);
+	unsigned set = sass_pending_boards(left[i - c->entry], insn);
+	int64_t to = sass_has_target(insn) ? sass_check_target(c, i) : -1;
+	bool falls = insn.opcode != SASS_OP_BRA || !sass_is_unconditional(insn), changed = false;
+
+	if (to >= c->entry && to <= c->entry_copy) {
+		changed = set & ~left[to - c->entry];
+		left[to - c->entry] |= set;
+	}
+	if (falls) {
+		changed |= (set & ~left[i + 1 - c->entry]) != 0;
+		left[i + 1 - c->entry] |= set;
+	}
+	return changed;
+}
+
+/* If an allocation fails, the result contains all scoreboards, which is safe. */
 unsigned sass_check_entry_pending(const struct checked *c)
 {
-	unsigned left = 0;
+	uint8_t *left = c->entry == SASS_NONE ? NULL : calloc(c->entry_copy - c->entry + 1, sizeof(*left));
+	unsigned at_end = left ? 0 : SASS_ALL_BOARDS;
+	bool changed = left;
 
-	for (uint32_t i = c->entry; c->entry != SASS_NONE && i < c->entry_copy; i++)
-		left = sass_pending_boards(left, insn_at(c, i));
-	return left;
+	while (changed) {
+		changed = false;
+		for (uint32_t i = c->entry; i < c->entry_copy; i++)
+			changed |= flow_boards(c, i, left);
+		at_end = left[c->entry_copy - c->entry];
+	}
+	free(left);
+	return c->entry == SASS_NONE ? 0 : at_end;
 }
 
 int sass_check_predicate_boards(struct checked *c)

@@ -9,7 +9,7 @@
 #include "core/wire/name.h"
 
 #define MIN_ITEM_BYTES 4 /* minimum size of an item of .nv.info */
-#define ABI_SM_HIGH 8 /* from this ABI version on e_flags has the architecture in bits 8..15; before, in bits 0..7 */
+#define ABI_SM_HIGH 8 /* from this ABI version on, bits 8..15 of e_flags are the architecture; before, bits 0..7 */
 
 static int set_error(struct gpubpf_diag *diag, const char *what)
 {
@@ -35,7 +35,7 @@ static bool has_bytes(const Elf64_Shdr *head)
 	return head->sh_type != SHT_NOBITS && head->sh_type != SHT_NULL && head->sh_size;
 }
 
-/* Returns a string of the section; NULL unless it ends inside of the section. */
+/* Returns the string at offset `off` of the section; NULL unless the string ends inside of the section. */
 static const char *string(const struct sass_section *strings, uint32_t off)
 {
 	const char *at = (const char *)strings->data;
@@ -45,9 +45,10 @@ static const char *string(const struct sass_section *strings, uint32_t off)
 	return at + off;
 }
 
-/* -- lists by key -- */
+/* -- lists of numbers with the same key -- */
 
-/* Builds the lists of the numbers 1 to n by key(); numbers with key SASS_NONE are in no list. Returns 0 or -ENOMEM. */
+/* Builds for each key the list of the numbers that have this key. key() returns the key of each number from 1 to n. A
+ * number with key SASS_NONE is in no list. Returns 0 or -ENOMEM. */
 static int build_chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
 		       uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
 {
@@ -136,7 +137,9 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 
 	if (c->head.e_shentsize != sizeof(first) || c->head.e_shoff > c->size || !read_head(c, 0, &first))
 		return set_error(diag, "the section table is invalid");
-	c->nsections = c->head.e_shnum ? c->head.e_shnum : first.sh_size; /* ELF: extended numbering */
+	c->nsections = c->head.e_shnum ? c->head.e_shnum : first.sh_size; /* ELF's extended numbering: with many
+	                                                                   * sections, the first section header has
+	                                                                   * the number */
 	names = names == SHN_XINDEX ? first.sh_link : names;
 	if (names >= c->nsections || c->nsections > (c->size - c->head.e_shoff) / sizeof(first))
 		return set_error(diag, "the section table is invalid");
@@ -248,7 +251,7 @@ static void read_kernel_item(struct sass_cubin *c, const struct sass_item *item,
 		k->stack = sass_get32(item->data + 4);
 }
 
-/* Reads .nv.info. of[symbol]: 1 + index of the kernel of that symbol; 0: it is no kernel. */
+/* Reads .nv.info. of[symbol] is 1 + the index of the kernel with that symbol, or 0 if the symbol is no kernel. */
 static int read_info(struct sass_cubin *c, const uint32_t *of)
 {
 	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
@@ -266,7 +269,7 @@ static int read_info(struct sass_cubin *c, const uint32_t *of)
 	return build_chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
 }
 
-/* Returns the section .nv.info.<kernel> of a code section; the last one if there are two; 0: none. */
+/* Returns the index of section .nv.info.<kernel> for a code section; 0: none. If there are several, the last. */
 static uint32_t find_info(const struct sass_cubin *c, uint32_t text)
 {
 	uint32_t found = 0;

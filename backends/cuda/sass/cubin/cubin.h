@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cubins: ELF64, EM_CUDA, ABI versions 7 (up to CUDA 12) and 8. The bytes are not trusted. sass_cubin_open() refuses a
- * file with a section or name outside of it, so callers use sections, names and symbols without more checks.
+ * Parses cubins: ELF64 files with e_machine EM_CUDA and ABI version 7 (up to CUDA 12) or 8. The bytes are not trusted.
+ * sass_cubin_open() refuses a file if a section or name extends beyond the end of the file. So callers use sections,
+ * names and symbols without more checks.
  */
 #ifndef GPUBPF_SASS_CUBIN_H
 #define GPUBPF_SASS_CUBIN_H
@@ -20,7 +21,8 @@ struct gpubpf_diag;
 #define SASS_NONE UINT32_MAX
 #define SASS_ABI_13 8              /* e_ident[EI_ABIVERSION] from CUDA 13 on */
 
-/* attributes in .nv.info and .nv.info.<kernel>, with the names of cuobjdump (EIATTR_*), and their contents */
+/* attributes of the items in .nv.info and .nv.info.<kernel>, with cuobjdump's names (EIATTR_*) and the data of an
+ * item */
 enum sass_attr {
 	SASS_ATTR_PARAM_CBANK = 0x0a, /* u32 symbol, u16 offset in c[0x0], u16 size */
 	SASS_ATTR_EXTERNS = 0x0f,     /* a list of u32 symbols */
@@ -30,21 +32,21 @@ enum sass_attr {
 	SASS_ATTR_KPARAM_INFO = 0x17,  /* 12 bytes per parameter */
 	SASS_ATTR_EXIT_OFFSETS = 0x1c, /* a list of u32 offsets in the code */
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
-	SASS_ATTR_REGCOUNT = 0x2f,       /* u32 symbol, u32 registers */
-	SASS_ATTR_INSTR_REG_MAP = 0x40,  /* a list of u32 offset in the code, u32 kind, u32 register */
+	SASS_ATTR_REGCOUNT = 0x2f,       /* u32 symbol, u32 number of registers */
+	SASS_ATTR_INSTR_REG_MAP = 0x40,  /* a list of triples: u32 offset in the code, u32 kind, u32 register */
 	SASS_ATTR_NUM_BARRIERS = 0x4c,   /* the value is the number of block barriers of the kernel */
 	SASS_ATTR_KPARAM_INFO_V2 = 0x45, /* 12 bytes per parameter, in kernels with many bytes of parameters */
 };
 
 /* how an item stores its value (EIFMT_*) */
 enum sass_format {
-	SASS_FORMAT_SIZED = 4, /* the u16 of the item is the size of the data that follow; in other
-	                                    * formats it is the value */
+	SASS_FORMAT_SIZED = 4, /* the u16 of the item is the size in bytes of the data that follow; in other formats
+	                        * the u16 is the value */
 };
 
 struct sass_item {
 	uint8_t format, attr;
-	uint16_t size;       /* bytes of data; or the value itself */
+	uint16_t size;       /* number of bytes in data; without data, the value itself */
 	const uint8_t *data; /* NULL unless the format is SASS_FORMAT_SIZED */
 };
 
@@ -58,20 +60,20 @@ struct sass_section {
 struct sass_symbol {
 	Elf64_Sym head;
 	const char *name;
-	uint32_t section; /* index of its section, with extended indices resolved; 0: undefined;
-	                                    * SASS_NONE: a special index */
+	uint32_t section; /* index of the symbol's section, with extended section indices resolved. It is 0 for an
+	                   * undefined symbol and SASS_NONE for a special section index. */
 };
 
 /* a kernel: a function of the symbol table that can be launched */
 struct sass_kernel {
 	uint32_t symbol, text; /* indices of its symbol and of its code section */
 	uint32_t info;         /* index of section .nv.info.<kernel>; 0: none */
-	uint32_t regs;         /* per thread; 0: unknown */
-	uint32_t frame, stack; /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
+	uint32_t regs;         /* registers per thread; 0: unknown */
+	uint32_t frame, stack; /* in bytes: EIATTR_FRAME_SIZE and EIATTR_MIN_STACK_SIZE */
 };
 
-/* Lists of rising numbers, one list per key. The list of a key begins at first[key] and continues at next[number]; 0
- * ends it. */
+/* Lists of numbers in rising order, one list per key. The list of a key begins with first[key]. next[number] is the
+ * number after `number` in its list; 0 ends the list. */
 struct sass_chains {
 	uint32_t *first, *next; /* malloc'd, as one block */
 	uint32_t nkeys;
@@ -85,21 +87,22 @@ struct sass_cubin {
 	struct sass_section *sections;
 	uint32_t nsections;
 	struct sass_symbol *symbols;
-	uint32_t nsymbols, symtab; /* symtab: the section that holds them */
+	uint32_t nsymbols, symtab; /* symtab: index of the section that holds the symbols */
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
-	/* lists with which the look-up of one kernel need not walk over thousands of others */
+	/* With these lists, callers find the sections, symbols and items of one kernel without a search through
+	 * thousands of other kernels. */
 	struct sass_chains sections_by_name, sections_by_info; /* sections_by_name: sections by the hash of their
-	                                                        * name. sections_by_info: sections by sh_info, where
-	                                                        * that may be the index of a section. */
-	struct sass_chains general; /* sections at key 0 that are neither code nor attached to a code section */
+	                                                        * name. sections_by_info: sections by sh_info, which
+	                                                        * may be the index of a section. */
+	struct sass_chains general; /* key 0: sections that are neither code nor attached to a code section */
 	struct sass_chains symbols_by_section; /* symbols by their section */
-	struct sass_chains reserved;           /* symbols at key 0 of the shared memory that the driver reserves */
+	struct sass_chains reserved;           /* key 0: symbols of the shared memory that the driver reserves */
 	struct sass_chains kernels_by_name;    /* kernels, numbered from 1, by the hash of their short name */
 	struct sass_chains items;              /* items of .nv.info, numbered from 1, by their symbol; items without a
 	                                    * symbol have key nsymbols */
-	uint32_t *item_at;                     /* offset of each item in .nv.info, by number from 1 */
-	uint64_t symbol_attrs[4];              /* a bit for each attribute that some item with a symbol has */
+	uint32_t *item_at;                     /* item_at[i]: offset in .nv.info of item i, counted from 1 */
+	uint64_t symbol_attrs[4];              /* bit a: some item with a symbol has attribute a */
 	struct sass_section_results *section_results; /* malloc'd */
 };
 
@@ -115,16 +118,18 @@ struct sass_section_results {
 int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag);
 void sass_cubin_finish(struct sass_cubin *cubin);
 
-/* Reads the item of .nv.info at offset *at and moves *at past it. False: the end, or the rest is broken. */
+/* Reads the item of .nv.info at offset *at and moves *at behind it. Returns false at the end, or if the rest is
+ * malformed. */
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
-/* Returns the first number of a key. A loop over all is: for (i = sass_first(chains, key); i; i = chains->next[i]). */
+/* Returns the first number in the list of a key. This loop visits the whole list: for (i = sass_first(chains, key);
+ * i; i = chains->next[i]). */
 static inline uint32_t sass_first(const struct sass_chains *chains, uint32_t key)
 {
 	return key < chains->nkeys ? chains->first[key] : 0;
 }
 
-/* sass_section_find(): the first section of that name. sass_section_of(): the section whose name has the prefix and
- * whose sh_info is the code section `text`. Both return 0 if there is none. */
+/* The first function returns the first section of that name. The second function returns the section whose name has
+ * the prefix and whose sh_info is the code section `text`. Both return 0 if there is no such section. */
 uint32_t sass_section_find(const struct sass_cubin *cubin, const char *name);
 uint32_t sass_section_of(const struct sass_cubin *cubin, const char *prefix, uint32_t text);
 /* Returns the kernel with that short name (core/wire/name.h); NULL: there is none. */
@@ -132,11 +137,11 @@ const struct sass_kernel *sass_kernel_find(const struct sass_cubin *cubin, const
 /* Returns the index of the nonempty relocation section that applies to a section; 0: there is none. */
 uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
 
-/* A relocation: the driver writes a value, computed from a symbol, into a section at `off`. type: R_CUDA_* of enum
- * sass_relocation_type. */
+/* A relocation: the driver computes a value from a symbol and writes it at offset `off` of a section. type:
+ * R_CUDA_*, see enum sass_relocation_type. */
 struct sass_relocation {
 	uint64_t off;
-	uint32_t symbol, type; /* symbol: may be out of range */
+	uint32_t symbol, type; /* symbol: index of a symbol, may be out of range */
 	int64_t addend;
 };
 enum sass_relocation_type {
@@ -150,7 +155,7 @@ enum sass_relocation_type {
 int sass_relocations_each(const struct sass_cubin *cubin, uint32_t section,
 			  int (*fn)(void *arg, const struct sass_relocation *relocation), void *arg);
 
-/* Read a little-endian number; cubins and all hosts of the driver are little-endian. */
+/* Both functions read a little-endian number, because cubins are little-endian. */
 static inline uint32_t sass_get32(const uint8_t *at)
 {
 	return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;

@@ -17,7 +17,8 @@ struct walk {
 	struct gpubpf_diag *diag;
 };
 
-/* Is the cubin relocatable? Then it is input of a linker and never runs; the image also has the linked one. */
+/* Is the cubin relocatable? Such a cubin is input of a linker and never runs. The image also contains the linked
+ * cubin. */
 static bool is_relocatable(const void *data, size_t size)
 {
 	Elf64_Ehdr head;
@@ -64,7 +65,7 @@ static int walk_containers(struct walk *w, const void *data, size_t size)
 	return err;
 }
 
-/* Walks the containers in section .nv_fatbin of a host's ELF file, where nvcc stores them. */
+/* Walks the fatbin containers in section .nv_fatbin of a host executable or library, where nvcc stores them. */
 static int walk_host_file(struct walk *w, const uint8_t *data, size_t size)
 {
 	Elf64_Shdr names, head;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads line tables. Each kernel of a cubin is in a section at address 0, and relocations say to which section a piece
- * of .debug_line belongs. This code applies the relocations to a copy as if section n were at n << SECTION_SHIFT.
+ * Reads line tables. In a cubin each kernel has its own section at address 0. Relocations say to which section an
+ * address in .debug_line belongs. This code applies the relocations to a copy of the cubin, with section n at address n
+ * << SECTION_SHIFT.
  */
 #include "lines.h"
 

@@ -9,7 +9,7 @@
 #include "core/target.h"
 #include "lines.h"
 
-#define MAX_CACHE_BYTES (256u << 20) /* limit of the bytes of decompressed modules in the cache */
+#define MAX_CACHE_BYTES (256u << 20) /* maximum number of bytes of decompressed modules in the cache */
 #define MAX_CACHE_MODULES 4096
 
 static void finish(struct sass_module *m)
@@ -76,8 +76,8 @@ static bool is_cached(const struct gpubpf_image *image, uint32_t sm)
 	       !memcmp(cache.digest, image->digest, sizeof(cache.digest));
 }
 
-/* Returns bytes that live as long as the cache: those of the image itself, or a copy of decompressed ones, which are
- * valid only during the call. NULL: they do not fit. */
+/* Returns a module's bytes that live as long as the cache; NULL: they do not fit. Uncompressed bytes are part of the
+ * image. Decompressed bytes are valid only during the call, so the result is a copy of them. */
 static const void *cache_bytes(struct sass_module *m, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;

@@ -7,22 +7,23 @@
 
 #define ALIGN_MAX 128              /* maximum alignment of a parameter; CUtensorMap has 64 */
 #define BYTES_ALIGN 16             /* alignment of parameters in env->arg_bytes */
-#define INFO_SIZE 12               /* bytes of an item: u32 0, u16 ordinal, u16 offset, u32 with the size in bits
-                                    * 18..31. V2 has the size in bits 0..15 and a description of the pointee in bits
-                                    * 16..27. */
+#define INFO_SIZE 12               /* size of an item in bytes: u32 0, u16 ordinal, u16 offset, u32 with the size in
+                                    * bits 18..31. A V2 item has the size in bits 0..15 and a description of the
+                                    * pointee in bits 16..27. */
 
 static uint32_t align_up(uint32_t n, uint32_t align)
 {
 	return (n + align - 1) & ~(align - 1);
 }
 
-/* Returns the offset of a parameter that follows offset `end`. Alignment applies to its address in c[0x0]. */
+/* Returns the offset of a parameter that follows offset `end`. The alignment applies to the parameter's address in
+ * c[0x0]. */
 static uint32_t offset_of(const struct sass_arch *arch, uint32_t end, uint32_t align)
 {
 	return align_up(arch->params + end, align) - arch->params;
 }
 
-/* Returns the largest alignment with which a parameter that follows `end` is at `off`; 0: there is none. */
+/* Returns the largest alignment that places a parameter after offset `end` at offset `off`; 0: no alignment does. */
 static uint32_t align_of(const struct sass_arch *arch, uint32_t end, uint32_t off)
 {
 	uint32_t align = ALIGN_MAX;
@@ -37,8 +38,8 @@ static enum gpubpf_param_kind kind_of(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8 ? GPUBPF_PARAM_INT : GPUBPF_PARAM_BYTES;
 }
 
-/* Collects the parameters. The items are in any order, so bytes_off temporarily holds the offset of each. Returns
- * their number; -1: an item is invalid. */
+/* Collects the parameters. The items come in any order, so bytes_off temporarily holds the offset of each parameter.
+ * Returns the number of parameters, or -1 if an item is invalid. */
 static int collect(const struct sass_section *info, struct gpubpf_param *params)
 {
 	struct sass_item item;
@@ -81,7 +82,7 @@ int sass_params(const struct sass_cubin *cubin, const struct sass_kernel *kernel
 	}
 	if (n < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the image's description of its parameters is invalid");
+				       "the image's description of the kernel's parameters is invalid");
 	return n;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
 
+#include "bits.h"
+
 #define OPERATION(opcode) ((opcode) & 0x1ff)
 #define UNIFORM_FORM 0x800         /* bit 11 of an opcode: an operand is a uniform register */
-#define MIN_SM_DESCRIPTOR 80       /* from this architecture on that register is a memory descriptor */
+#define MIN_SM_DESCRIPTOR 80       /* from this architecture on, the uniform register of a global access is a memory
+                                    * descriptor */
 #define MIN_SM_DESCRIPTOR_BIT 100  /* from this architecture on, the bits that mark a descriptor are at other
                                     * positions */
 #define MIN_SM_FLOAT_ATOMICS 90    /* from this architecture on, floating-point atomics have separate opcodes */
@@ -17,7 +20,7 @@ static const struct row {
 	enum gpubpf_mem_access access;
 	uint32_t spaces;
 	enum size_encoding width;
-	uint8_t value; /* bit position of the field of the register that is stored or combined; 0: none */
+	uint8_t value; /* bit position of the field that names the register to store or combine; 0: none */
 	const char *why;
 } rows[] = {
 #define SASS_ACCESS(operation, access, spaces, width, value) { operation, ACCESS, GPUBPF_##access, spaces, width, value, NULL },
@@ -42,49 +45,50 @@ bool sass_access_known(uint32_t operation)
 /* -- copies to shared memory -- */
 
 #define OP_LDGSTS 0xfae
-#define OP_LDGSTS_SUM 0xdae        /* LDGSTS whose uniform register is added to the destination address and is no
+#define OP_LDGSTS_SUM 0xdae        /* LDGSTS that adds its uniform register to the destination address and has no
                                     * descriptor */
 
-/* Is the LDGSTS in a known form: with a descriptor; without one and with URZ; or with a uniform addend? From sm_100
- * on the field of URZ has 8 bits. */
+/* Is the LDGSTS in a known form? The known forms have a descriptor, or URZ and no descriptor, or a uniform register
+ * that is added. From sm_100 on the field of URZ has 8 bits. */
 static bool is_known_copy(const struct sass_arch *arch, struct sass_insn insn)
 {
 	bool described = sass_field(insn, 76, 1), newer = arch->sm >= MIN_SM_DESCRIPTOR_BIT;
 
-	if (!sass_field(insn, 91, 1))
+	if (!(insn.mode & 1))
 		return false;
 	if (sass_opcode(insn) == OP_LDGSTS_SUM)
 		return !described && !(newer && sass_field(insn, 70, 2));
 	return sass_opcode(insn) == OP_LDGSTS &&
-	       (described || (sass_field(insn, 64, 6) == SASS_URZ && (!newer || sass_field(insn, 70, 2) == 3)));
+	       (described || ((insn.operand[3].reg & SASS_URZ) == SASS_URZ && (!newer || sass_field(insn, 70, 2) == 3)));
 }
 
-/* Decodes one side of an LDGSTS. Bits 32..43 are the offset of the source; bits 44..63 the offset in shared memory,
- * which is added to the register in 16..23. A lane whose second predicate is false reads nothing and stores zeros:
- * copies of fewer bytes (.ZFILL) and with an ignored source use this. Returns NULL, or why the form is unknown. */
+/* Decodes one of the two accesses of an LDGSTS: the store to shared memory if a->near is set, else the load. Bits
+ * 32..43 are the offset of the load. Bits 44..63 are the offset of the store, which is added to the register in bits
+ * 16..23. A lane whose second predicate is false reads nothing and stores zeros. Copies of fewer bytes (.ZFILL) and
+ * copies with an ignored source use this. Returns NULL, or a clause for messages if the form is unknown. */
 static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
 {
 	unsigned size = arch->sm < MIN_SM_DESCRIPTOR_BIT ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
 
 	if (a->near) {
-		a->address = sass_field(insn, 16, 8);
-		a->uniform = sass_opcode(insn) == OP_LDGSTS_SUM ? sass_field(insn, 64, 6) : SASS_URZ;
+		a->address = insn.operand[0].reg;
+		a->uniform = sass_opcode(insn) == OP_LDGSTS_SUM ? (insn.operand[3].reg & SASS_URZ) : SASS_URZ;
 		a->scale = 1;
 		a->offset = (int32_t)(sass_field(insn, 44, 20) << 12) >> 12;
 	} else {
-		a->address = sass_field(insn, 24, 8);
+		a->address = insn.operand[1].reg;
 		a->uniform = SASS_URZ;
 		a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
 	}
-	a->second = a->near ? SASS_PT : sass_field(insn, 87, 4);
+	a->second = a->near ? SASS_PT : insn.in;
 	a->bytes = 4u << (size & 3);
 	a->old = SASS_RZ;
 	if (!is_known_copy(arch, insn) || size > 2 || (!a->near && a->address != SASS_RZ && a->address % 2))
-		return "a copy in an unknown form";
+		return "an LDGSTS copy in an unknown form";
 	return NULL;
 }
 
-/* -- how many bytes: 73..75 -- */
+/* -- the size in bytes, from bits 73..75 -- */
 
 /* Returns the size of the access; 0: unknown. */
 static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding width, struct sass_insn insn)
@@ -101,7 +105,7 @@ static uint32_t access_bytes(const struct sass_arch *arch, enum size_encoding wi
 	return table[sass_field(insn, 73, 3)];
 }
 
-/* -- the operation of an atomic: 87..90 -- */
+/* -- the operation of an atomic access, from bits 87..90 -- */
 
 /* Returns the operation of an atomic access; 0: unknown. */
 static enum gpubpf_rmw atomic_op(enum size_encoding width, struct sass_insn insn)
@@ -109,13 +113,8 @@ static enum gpubpf_rmw atomic_op(enum size_encoding width, struct sass_insn insn
 	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX,
 				       GPUBPF_RMW_INC, GPUBPF_RMW_DEC, GPUBPF_RMW_AND,
 				       GPUBPF_RMW_OR,  GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
-	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 }; /* indices
-	                                                                                                      * 1, 3,
-	                                                                                                      * 5:
-	                                                                                                      * half
-	                                                                                                      * precision,
-	                                                                                                      * unknown
-	                                                                                                      * here */
+	/* indices 1, 3 and 5 are half precision, which gets 0: unknown */
+	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 };
 	bool narrow = width == FLOATING || OPERATION(sass_opcode(insn)) == 0x18e;
 	uint32_t op = sass_field(insn, 87, narrow ? 3 : 4);
 
@@ -133,7 +132,7 @@ static bool has_offset_flag(uint32_t operation)
 	return operation == 0x1a8 || operation == 0x1a3 || operation == 0x18a || operation == 0x1a2;
 }
 
-/* Is the uniform register the memory descriptor, which adds nothing to the address? */
+/* Is the uniform register the memory descriptor? The descriptor adds nothing to the address. */
 static bool has_descriptor(const struct sass_arch *arch, enum size_encoding width, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -145,15 +144,15 @@ static bool has_descriptor(const struct sass_arch *arch, enum size_encoding widt
 	return has_offset_flag(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
-/* Does the instruction have a 32-bit offset at bit 32? LD and ST without a uniform register do; the value field of
- * ST is then at 64. */
+/* Does the instruction have a 32-bit offset at bit 32? This is so for LD and ST without a uniform register. The
+ * value field of such an ST is at bit 64. */
 static bool has_wide_offset(struct sass_insn insn)
 {
-	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !sass_field(insn, 91, 1));
+	return sass_opcode(insn) == 0x385 || (sass_opcode(insn) == 0x980 && !(insn.mode & 1));
 }
 
-/* Returns the offset. From sm_100 on the highest bit of the offset field of ATOMG and ATOM is a flag, which is
- * always set. */
+/* Returns the constant offset of the address. From sm_100 on the highest bit of the offset field of ATOMG and ATOM
+ * is a flag, which is always set. */
 static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
@@ -166,49 +165,53 @@ static int32_t access_offset(const struct sass_arch *arch, struct sass_insn insn
 	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
 }
 
-/* Returns the bit position of the field of the register that is stored or combined; 0: none. */
+/* Returns the bit position of the field that names the register to store or combine; 0: none. */
 static unsigned value_field(const struct row *row, struct sass_insn insn)
 {
 	return has_wide_offset(insn) && row->value ? 64 : row->value;
 }
 
-/* Decodes the address of a global or generic access. Returns NULL, or why the address is not known. */
+/* Decodes the address of a global or generic access. Returns NULL, or a clause for messages why the address is not
+ * known. */
 static const char *read_address(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
 				struct sass_access *a)
 {
-	bool load = a->access == GPUBPF_LOAD, uniform = sass_opcode(insn) & UNIFORM_FORM && sass_field(insn, 91, 1);
+	bool load = a->access == GPUBPF_LOAD, uniform = sass_opcode(insn) & UNIFORM_FORM && (insn.mode & 1);
 
-	a->address = sass_field(insn, 24, 8);
+	a->address = insn.operand[1].reg;
 	a->uniform = SASS_URZ;
 	a->offset = access_offset(arch, insn);
-	if (!sass_field(insn, 72, 1) || (a->address != SASS_RZ && a->address % 2))
+	if (!(insn.modifiers & 1) || (a->address != SASS_RZ && a->address % 2))
 		return "an access with a 32-bit address";
 	if (load && sass_field(insn, 64, 4))
 		return "a load under a second predicate";
 	if (!uniform)
 		return NULL;
 	if (arch->sm >= MIN_SM_DESCRIPTOR)
-		return has_descriptor(arch, row->width, insn) ? NULL : "an access whose address adds a uniform register";
+		return has_descriptor(arch, row->width, insn) ?
+			       NULL :
+			       "an access whose address is a sum with a uniform register";
 	a->uniform = sass_field(insn, load ? 32 : 64, 6);
 	if (a->uniform != SASS_URZ && (a->address != SASS_RZ || a->uniform % 2))
-		return "an access whose address adds a uniform register";
+		return "an access whose address is a sum with a uniform register";
 	return NULL;
 }
 
-/* Decodes the address of an access to shared or local memory: a register times the scale in bits 78 and 79, plus a
- * uniform register, plus a signed offset of 24 bits. Returns NULL, or why it is not known. */
+/* Decodes the address of an access to shared or local memory. The address is a register times the scale in bits 78
+ * and 79, plus a uniform register, plus a signed offset of 24 bits. Returns NULL, or a clause for messages why the
+ * address is not known. */
 static const char *read_near_address(const struct row *row, struct sass_insn insn, struct sass_access *a)
 {
 	static const uint8_t scales[] = { 1, 4, 8, 16 };
 	bool load = a->access == GPUBPF_LOAD;
 
 	a->near = true;
-	a->address = sass_field(insn, 24, 8);
-	a->uniform = sass_field(insn, 91, 1) ? sass_field(insn, load ? 32 : 64, 6) : SASS_URZ;
+	a->address = insn.operand[1].reg;
+	a->uniform = (insn.mode & 1) ? sass_field(insn, load ? 32 : 64, 6) : SASS_URZ;
 	a->scale = scales[sass_field(insn, 78, 2)];
 	a->offset = (int32_t)(sass_field(insn, 40, 24) << 8) >> 8;
-	if (row->width == COMPARED && sass_field(insn, 87, 4))
-		return "an atomic that the kernel repeats until it succeeds";
+	if (row->width == COMPARED && insn.in)
+		return "an atomic operation that the kernel repeats until it succeeds";
 	if (a->scale > 1 && !(a->spaces & GPUBPF_IN(SHARED)))
 		return "an access in an unknown form";
 	return NULL;
@@ -219,14 +222,14 @@ static bool is_generic_atomic(uint32_t operation)
 	return operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
-/* A generic atomic to shared memory may complete only for some lanes. It then writes a predicate, and the following
- * instructions handle the other lanes. Returns NULL, or why the access is not known exactly. */
+/* Checks an atomic operation on a generic address. In shared memory the operation may complete only for some lanes.
+ * It then writes a predicate, and the following instructions handle the other lanes. Returns NULL, or a clause for
+ * messages why the access is not known exactly. */
 static const char *read_generic(const struct row *row, struct sass_insn insn)
 {
-	if (sass_field(insn, 81, 3) != SASS_PT)
-		return "a generic atomic that other instructions may have to complete";
-	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that the kernel repeats until it succeeds" :
-								   NULL;
+	if (insn.out != SASS_PT)
+		return "an atomic operation at a generic address, which other instructions may have to complete";
+	return row->width == COMPARED && insn.in ? "an atomic operation that the kernel repeats until it succeeds" : NULL;
 }
 
 /* Does the atomic write the old value to a register? ATOMG, ATOMS and ATOM do; RED has no destination. */
@@ -247,10 +250,10 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 	a->op = a->access == GPUBPF_ATOMIC ? atomic_op(row->width, insn) : 0;
 	a->value = row->value ? sass_field(insn, value_field(row, insn), 8) : 0;
 	a->nvalue = row->value ? (a->bytes + 3) / 4 : 0;
-	a->operand = row->width == COMPARED ? sass_field(insn, 32, 8) : a->value;
-	a->old = returns_old_value(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
+	a->operand = row->width == COMPARED ? insn.operand[2].reg : a->value;
+	a->old = returns_old_value(insn) ? insn.operand[0].reg : SASS_RZ;
 	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
-		return "an atomic in an unknown form";
+		return "an atomic operation in an unknown form";
 	if (is_generic_atomic(row->operation) && (why = read_generic(row, insn)))
 		return why;
 	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near_address(row, insn, a);
@@ -260,7 +263,7 @@ bool sass_decode_access(const struct sass_arch *arch, struct sass_insn insn, str
 {
 	const struct row *row = find_row(OPERATION(sass_opcode(insn)));
 
-	if (!row || row->what == NONE || sass_field(insn, 12, 4) == (SASS_PT | 8)) /* never executes */
+	if (!row || row->what == NONE || insn.guard == (SASS_PT | 8)) /* never executes */
 		return false;
 	*a = (struct sass_access){ .access = row->access, .spaces = row->spaces, .second = SASS_PT, .why = row->why };
 	if (row->what == ACCESS)

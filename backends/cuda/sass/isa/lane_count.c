@@ -15,11 +15,12 @@ struct count_writer {
 
 static void emit(struct count_writer *c, struct sass_insn insn, unsigned waits)
 {
-	c->insns[c->n++] = sass_with_field(insn, SASS_WAIT_AT, 6, waits);
+	c->insns[c->n++] = sass_with_waits(insn, waits);
 }
 
-/* Emits reads of the size of shared memory, from which the address follows. The memory of the system is after the
- * block's on sm_75 to sm_89 and before it later. Scoreboards from `board` on say when the values are ready. */
+/* Emits the reads from which the address of the counter is computed. The first is the size of shared memory. On
+ * sm_75 to sm_89 the shared memory of the system is after the block's, on later architectures before the block's.
+ * Scoreboards from `board` on say when the values are ready. */
 static void emit_address_reads(struct count_writer *c, unsigned board)
 {
 	emit(c, sass_special(c->base + ADDRESS, SASS_SR_SHARED_SIZE, board), 0);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operands.h"
 
+#include "bits.h"
+
 #define ALL_SM UINT32_MAX
 #define MIN_SM_DESCRIPTOR 80       /* from this architecture on a uniform register can be a memory descriptor */
 
 static const struct extra_form {
 	uint16_t opcode;
 	char operands[SASS_OPERANDS + 1];
-	uint32_t until; /* from this architecture on, isa.def describes the opcode instead */
+	uint32_t until; /* from this architecture on, isa.def describes the opcode, and this row does not apply */
 } extra_forms[] = {
 #define SASS_NAMES(opcode, operands) { opcode, operands, ALL_SM },
 #define SASS_NAMED_UNTIL(opcode, operands, sm) { opcode, operands, sm },
@@ -22,8 +24,8 @@ static const struct extra_form *find_extra_form(const struct sass_arch *arch, st
 	return NULL;
 }
 
-/* Does the opcode have variants, with more registers, that isa.def does not describe because probes have only some
- * of them? */
+/* Does the opcode have variants with more registers than isa.def describes? isa.def describes only the variants that
+ * probes have. */
 static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn insn)
 {
 	switch (sass_opcode(insn)) {
@@ -36,10 +38,10 @@ static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn
 	case 0x981:
 	case 0x986:
 	case 0x98e:
-	case 0x9a8: /* LDG, STG, RED, ATOMG: at the sum with a uniform register */
-		return arch->sm < MIN_SM_DESCRIPTOR && sass_field(insn, 91, 1);
+	case 0x9a8: /* LDG, STG, RED, ATOMG: the address includes a uniform register */
+		return arch->sm < MIN_SM_DESCRIPTOR && (insn.mode & 1);
 	case 0x7ac: /* LDCU with an index */
-		return sass_field(insn, 24, 8) != SASS_RZ;
+		return insn.operand[1].reg != SASS_RZ;
 	default:
 		return sass_is_bra_div(insn);
 	}
@@ -47,16 +49,17 @@ static bool has_unlisted_variants(const struct sass_arch *arch, struct sass_insn
 
 bool sass_operands_known(const struct sass_arch *arch, struct sass_insn insn)
 {
-	return find_extra_form(arch, insn) || (sass_form_find(sass_opcode(insn)) && !has_unlisted_variants(arch, insn));
+	return find_extra_form(arch, insn) || (sass_form(insn) && !has_unlisted_variants(arch, insn));
 }
 
 static struct sass_operand extra_operand(const struct extra_form *other, struct sass_insn insn, unsigned i)
 {
-	struct sass_operand o = { .at = sass_operand_at[i],
-				  .reg = sass_field(insn, sass_operand_at[i], 8),
-				  .written = i == 0 };
+	struct sass_operand o = insn.operand[i];
 
-	o.n = other->operands[i] == 'D' || other->operands[i] == 'S' ? 2 : 1;
+	o.reg |= o.rest;
+	o.rest = 0;
+	o.uniform = false;
+	o.n = o.width = other->operands[i] == 'D' || other->operands[i] == 'S' ? 2 : 1;
 	if (o.reg == SASS_RZ)
 		o.reg = o.n = 0;
 	return o;
@@ -64,15 +67,14 @@ static struct sass_operand extra_operand(const struct extra_form *other, struct 
 
 static bool is_named(const struct sass_form *form, struct sass_insn insn, unsigned i)
 {
-	return form->operands[i] != '-' && (form->operands[i] != 'y' || sass_field(insn, 91, 1));
+	return form->operands[i] != '-' && (form->operands[i] != 'y' || (insn.mode & 1));
 }
 
 unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn, struct sass_operand named[SASS_OPERANDS])
 {
 	static const uint8_t swapped[SASS_OPERANDS] = { 0, 1, 3, 2 }; /* C is in the field of B */
 	const struct extra_form *other = find_extra_form(arch, insn);
-	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL :
-										   sass_form_find(sass_opcode(insn));
+	const struct sass_form *form = other || !sass_operands_known(arch, insn) ? NULL : sass_form(insn);
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < SASS_OPERANDS; k++) {
@@ -81,7 +83,7 @@ unsigned sass_operands_named(const struct sass_arch *arch, struct sass_insn insn
 		if (other && other->operands[i] != '-')
 			named[n++] = extra_operand(other, insn, i);
 		else if (form && is_named(form, insn, i))
-			named[n++] = sass_operand(form, insn, i);
+			named[n++] = insn.operand[i];
 	}
 	return n;
 }

@@ -19,12 +19,11 @@ struct body_maker {
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
-	uint8_t scratch; /* a scratch predicate, for the AND of an instruction's guard and the guard
-	                            * predicate of the body */
+	uint8_t scratch; /* free predicate for the AND of an instruction's guard and the body's guard predicate */
 	struct gpubpf_diag *diag;
 };
 
-/* Checks that the probe suits a body, and finds out whether lanes end early and whether the body needs branches. */
+/* Checks that the probe can become a body. Finds out whether lanes end early and whether the body needs branches. */
 static int check_probe(struct body_maker *m)
 {
 	for (uint32_t i = 0; i < m->probe->n; i++) {
@@ -35,9 +34,9 @@ static int check_probe(struct body_maker *m)
 		m->body->has_branches |= sass_is_divergent_flow(insn) || (ends && !last && sass_is_unconditional(insn));
 		if (!ends && !sass_is_divergent_flow(insn) && !sass_is_lane_independent(insn))
 			return refuse(m->diag,
-				      "contains %s, which exchanges data between lanes; counters, sums, "
-				      "arrays and hashes do not",
-				      sass_op_find(sass_opcode(insn))->name);
+				      "contains %s, which exchanges data between lanes; use counters, sums, "
+				      "arrays or hashes, which do not",
+				      sass_op(insn)->name);
 		if (last && !(ends && sass_is_unconditional(insn)))
 			return refuse(m->diag, "does not end at its last instruction");
 	}
@@ -46,7 +45,7 @@ static int check_probe(struct body_maker *m)
 
 /* -- predicates -- */
 
-/* Returns the highest predicate that is not in *used, and adds it. SASS_PT: all are in use. */
+/* Allocates the highest predicate that is not in *used and adds it to *used. Returns SASS_PT if all are in use. */
 static uint8_t alloc_predicate(unsigned *used)
 {
 	uint8_t p = SASS_PT;
@@ -59,7 +58,8 @@ static uint8_t alloc_predicate(unsigned *used)
 	return p - 1;
 }
 
-/* Allocates the guard and scratch predicates. If two are not free, the body gets branches instead. */
+/* Allocates the guard predicate and the scratch predicate. If fewer than two predicates are free, the body gets
+ * branches instead. */
 static void alloc_predicates(struct body_maker *m)
 {
 	unsigned used = 0;
@@ -67,8 +67,8 @@ static void alloc_predicates(struct body_maker *m)
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
 	m->body->guard = m->scratch = SASS_PT;
-	if (m->body->has_branches || (!m->guarded && !m->body->ends_early)) /* the stub branches around a body with branches, so
-	                                                          * it needs no guard predicate */
+	if (m->body->has_branches || (!m->guarded && !m->body->ends_early)) /* the stub branches around such a body,
+	                                                                     * so it needs no guard predicate */
 		return;
 	m->body->guard = alloc_predicate(&used);
 	m->scratch = alloc_predicate(&used);
@@ -85,63 +85,63 @@ static void emit(struct body_maker *m, struct sass_insn insn)
 	m->body->insns[m->body->n++] = insn;
 }
 
-/* Emits the instruction with its predicate in field `at` ANDed with the guard predicate, so that it has an effect
- * only for lanes that run the probe. */
-static void emit_guarded(struct body_maker *m, struct sass_insn insn, unsigned at)
+/* Emits the instruction so that it has an effect only for lanes that run the probe. To do so, ANDs its guard, or the
+ * predicate that it reads, with the guard predicate of the body. */
+static void emit_guarded(struct body_maker *m, struct sass_insn insn, bool by_guard)
 {
-	unsigned p = sass_field(insn, at, 3);
-	bool negated = sass_field(insn, at + 3, 1);
+	uint8_t *condition = by_guard ? &insn.guard : &insn.in;
+	struct sass_insn both = sass_and_predicates(m->scratch, *condition & SASS_PT, *condition & SASS_NEGATED,
+						    m->body->guard, false);
 
 	if (m->body->guard == SASS_PT)
 		return emit(m, insn);
-	if (p == SASS_PT && !negated)
-		return emit(m, sass_with_field(insn, at, 3, m->body->guard));
-	emit(m, sass_with_field(sass_and_predicates(m->scratch, p, negated, m->body->guard, false), SASS_WAIT_AT, 6,
-				sass_wait_mask(insn)));
-	emit(m, sass_with_field(insn, at, 4, m->scratch));
+	if (*condition != SASS_PT)
+		emit(m, sass_with_waits(both, sass_wait_mask(insn)));
+	*condition = *condition == SASS_PT ? m->body->guard : m->scratch;
+	emit(m, insn);
 }
 
-/* Replaces an EXIT by an update of the guard predicate: it becomes false for the lanes that would end. */
+/* Replaces an EXIT by an update of the guard predicate, which becomes false for the lanes that would end. */
 static void emit_exit(struct body_maker *m, struct sass_insn insn)
 {
-	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
+	unsigned guard = insn.guard, second = insn.in;
 
 	if (sass_is_unconditional(insn)) /* the last instruction of the probe */
 		return emit(m, sass_nop(sass_wait_mask(insn), 1));
 	if (second != SASS_PT) { /* an EXIT with two predicates: a lane ends if both hold */
-		emit(m, sass_with_field(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3),
-					SASS_WAIT_AT, 6, sass_wait_mask(insn)));
+		emit(m, sass_with_waits(sass_and_predicates(m->scratch, guard & 7, guard >> 3, second & 7, second >> 3),
+					sass_wait_mask(insn)));
 		emit(m, sass_and_predicates(m->body->guard, m->scratch, true, m->body->guard, false));
 		return;
 	}
-	emit(m, sass_with_field(sass_and_predicates(m->body->guard, guard & 7, !(guard >> 3), m->body->guard, false),
-				SASS_WAIT_AT, 6, sass_wait_mask(insn)));
+	emit(m, sass_with_waits(sass_and_predicates(m->body->guard, guard & 7, !(guard >> 3), m->body->guard, false),
+				sass_wait_mask(insn)));
 }
 
-/* Splits the load of a place value into loads of 32 bits. Refuses other loads than those of 32 bits and of all 64
+/* Splits the load of a place value into loads of 32 bits. Refuses a load that is neither of 32 bits nor of all 64
  * bits. */
 static int emit_value_load(struct body_maker *m, struct sass_insn insn, enum sass_input value, unsigned half)
 {
-	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
+	unsigned width = sass_access_width(insn), to = insn.operand[0].reg;
 
 	m->body->place_values |= 1u << value;
-	if (width != 4 && !(width == 5 && !half))
-		return refuse(m->diag, "reads only a part of a value of its place");
-	insn = sass_with_field(sass_with_field(insn, 73, 3, 4), 24, 8, SASS_RZ);
+	if (width != SASS_WIDTH_32 && !(width == SASS_WIDTH_64 && !half))
+		return refuse(m->diag, "reads only a part of a value of its place; read the whole value");
+	insn = sass_with_reg(sass_with_access_width(insn, SASS_WIDTH_32), 1, SASS_RZ);
 	emit(m, insn);
-	if (width == 5)
-		emit(m, sass_with_field(sass_with_field(sass_with_field(insn, 16, 8, to + 1), 40, 24,
-							SASS_INPUT_BASE + value * SASS_INPUT_STRIDE + 4),
-					SASS_WAIT_AT, 6, 0));
+	if (width != SASS_WIDTH_64)
+		return 0;
+	insn = sass_with_high(sass_with_reg(insn, 0, to + 1), SASS_INPUT_BASE + value * SASS_INPUT_STRIDE + 4);
+	emit(m, sass_with_waits(insn, 0));
 	return 0;
 }
 
-/* Emits a branch; an EXIT becomes a branch to the last instruction. emit_all() sets the targets later, when all
- * positions are known. */
+/* Emits a branch. An EXIT becomes a branch to the last instruction. emit_all() sets the targets when all positions
+ * are known. */
 static void emit_branch(struct body_maker *m, struct sass_insn insn)
 {
 	if (sass_opcode(insn) == SASS_OP_EXIT)
-		insn = sass_with_field(insn, 0, 12, SASS_OP_BRA);
+		insn = sass_with_opcode(insn, SASS_OP_BRA);
 	emit(m, insn);
 }
 
@@ -156,18 +156,18 @@ static int emit_insn(struct body_maker *m, struct sass_insn insn, bool last)
 		emit_branch(m, insn);
 	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		emit_exit(m, insn);
-	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: its input predicate (field 87) must be false for
-	                                                * lanes that do not run the probe */
-		emit_guarded(m, insn, 87);
+	else if (sass_is(insn, SASS_OPERATION_VOTE)) /* its input predicate must be false for lanes that do not run
+	                                              * the probe */
+		emit_guarded(m, insn, false);
 	else if (sass_has_effect(insn))
-		emit_guarded(m, insn, 12);
+		emit_guarded(m, insn, true);
 	else
 		emit(m, insn);
 	return 0;
 }
 
-/* Emits the whole body. at[i] is the position in the body of the probe's instruction i. An EXIT before the last
- * instruction targets the last instruction. */
+/* Emits the whole body. at[i] is the position in the body of instruction i of the probe. An EXIT before the last
+ * instruction becomes a branch to the last instruction. */
 static int emit_all(struct body_maker *m)
 {
 	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
@@ -197,50 +197,28 @@ static int emit_all(struct body_maker *m)
 
 static bool is_pure(struct sass_insn insn)
 {
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x002:
-	case 0x005:
-	case 0x019:
-	case 0x016:
-	case 0x119:
-	case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
-		return true;
-	case 0x010:
-	case 0x012:
-	case 0x024:
-	case 0x025: /* IADD3, LOP3, IMAD, IMAD.WIDE */
-		return !sass_predicates_written(insn);
-	default:
-		return false;
-	}
+	return sass_has(insn, SASS_PURE) || (sass_has(insn, SASS_PURE_VALUE) && !sass_predicates_written(insn));
 }
 
 static bool is_read(const struct sass_body *b, const struct sass_operand *x)
 {
-	for (uint32_t i = 0; i < b->n; i++) {
-		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
-
-		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
-			struct sass_operand y = sass_operand(form, b->insns[i], o);
-
-			if (y.n && y.reg < x->reg + x->n && x->reg < y.reg + y.n)
-				return true;
-		}
-	}
+	for (uint32_t i = 0; i < b->n; i++)
+		if (sass_uses(b->insns[i], x, SASS_READS))
+			return true;
 	return false;
 }
 
-/* Removes instruction i. The instruction before takes over its stall, the one after its waits. */
+/* Removes instruction i. The instruction before it takes over its stall, and the instruction after it takes over its
+ * waits. */
 static void drop_insn(struct sass_body *b, uint32_t i)
 {
 	unsigned waits = sass_wait_mask(b->insns[i]), stall = sass_stall(b->insns[i]);
 
 	if (i) {
 		stall += sass_stall(b->insns[i - 1]);
-		b->insns[i - 1] = sass_with_field(b->insns[i - 1], SASS_STALL_AT, 4,
-						  stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
+		b->insns[i - 1] = sass_with_stall(b->insns[i - 1], stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
 	}
-	b->insns[i + 1] = sass_with_field(b->insns[i + 1], SASS_WAIT_AT, 6, sass_wait_mask(b->insns[i + 1]) | waits);
+	b->insns[i + 1] = sass_with_waits(b->insns[i + 1], sass_wait_mask(b->insns[i + 1]) | waits);
 	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
 }
 
@@ -251,7 +229,7 @@ static void drop_dead(struct sass_body *b)
 	while (changed) {
 		changed = false;
 		for (uint32_t i = b->n - 1; i--;) { /* the last instruction is a NOP */
-			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(b->insns[i])), b->insns[i], 0);
+			struct sass_operand x = b->insns[i].operand[0];
 
 			if (!is_pure(b->insns[i]) || (x.n && is_read(b, &x)))
 				continue;
@@ -263,8 +241,8 @@ static void drop_dead(struct sass_body *b)
 
 /* -- in flight -- */
 
-/* Adds a scoreboard to every slow instruction that lacks one, because the body may execute again while the
- * instruction is in flight. Computes the scoreboards that are still set at the end. */
+/* Adds a scoreboard to every slow instruction without one, because the body may execute again while the instruction
+ * is in flight. Computes the scoreboards that are still set at the end of the body. */
 static void assign_boards(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -279,17 +257,15 @@ static void assign_boards(struct sass_body *b)
 	}
 	for (uint32_t i = 0; i < b->n; i++) /* in a body with branches no wait is certain to execute */
 		b->pending_boards = sass_pending_boards(b->pending_boards,
-							b->has_branches ? sass_with_field(b->insns[i], SASS_WAIT_AT, 6, 0) :
-									  b->insns[i]);
+							b->has_branches ? sass_with_waits(b->insns[i], 0) : b->insns[i]);
 }
 
 static void find_uses(struct sass_body *b)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
-		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
 
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-			struct sass_operand x = sass_operand(form, b->insns[i], o);
+			struct sass_operand x = b->insns[i].operand[o];
 
 			if (x.n && (uint32_t)x.reg + x.n > b->regs)
 				b->regs = x.reg + x.n;

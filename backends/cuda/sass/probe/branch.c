@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces lines with uniform operands that demotion (probe.c) cannot map one to one.
+ * Replaces lines with uniform operands that demotion (probe.c) cannot replace by a single line. A line is an
+ * instruction of the probe.
  *
- * Does:     replaces BRA.DIV, computed branches, and accesses at sums with uniform registers by equivalent lines.
+ * Does:     replaces BRA.DIV, computed branches, and accesses whose address contains uniform registers, by equivalent
+ *           lines.
  * Before:   sass_work_map_predicates() has mapped the predicates.
  * After:    none of these lines is left, and the targets of branches are renumbered.
  * Requires: a free predicate at each computed branch.
@@ -12,9 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define DIVERGENCE_INSNS 3         /* instructions that replace a BRA.DIV */
-#define SAVED_DIVERGENCE_INSNS 9   /* instructions that replace a BRA.DIV if no predicate is free */
-#define SAVED_PREDICATE 0          /* the predicate that these use, and restore */
+#define DIVERGENCE_INSNS 3         /* number of instructions that replace a BRA.DIV */
+#define SAVED_DIVERGENCE_INSNS 9   /* number of instructions that replace a BRA.DIV if no predicate is free */
+#define SAVED_PREDICATE 0          /* the predicate that these instructions use and restore */
 #define ALL_BOARDS 0x3f
 #define TABLES 2                   /* the constant bank with the tables of computed branches */
 #define MAX_ENTRIES 64
@@ -22,30 +24,24 @@
 
 /* -- BRA.DIV -- */
 
-/* Replaces BRA.DIV, which compares the active lanes with a mask in a uniform register, by VOTE, by ISETP under its
- * predicate, and by BRA. chosen: the free predicate. */
+/* Replaces a BRA.DIV, which compares the active lanes with a mask in a uniform register. The replacement is VOTE,
+ * ISETP under the predicate of the BRA.DIV, and BRA. `chosen` is the free predicate. */
 static void emit_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
-	struct sass_insn differs = {
-		0xc0c | SASS_PT << 12 | (uint64_t)w->mask_reg << 24 | sass_field(from->insn, 24, 6) << 32, 0x0bf05070
-	};
-	struct sass_insn branch = sass_bra(w->arch, 0);
+	struct sass_insn branch = sass_under(sass_bra(w->arch, 0), chosen);
 	unsigned waits = sass_wait_mask(from->insn);
 
-	differs = sass_with_field(sass_with_field(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
-	branch = sass_with_field(branch, 12, 3, chosen);
-	branch = sass_with_field(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
-	to[0].insn = sass_with_field(sass_vote(w->mask_reg), SASS_WAIT_AT, 6, waits);
-	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_CYCLES);
-	to[2].insn = branch;
+	to[0].insn = sass_with_waits(sass_vote(w->mask_reg), waits);
+	to[1].insn = sass_compare_for_div(from->insn, chosen, w->mask_reg);
+	to[2].insn = sass_with_stall(branch, sass_stall(from->insn));
 	to[0].target = to[1].target = SASS_NONE;
 	to[0].table_line = to[1].table_line = to[2].table_line = SASS_NONE;
 	to[2].target = from->target;
 }
 
-/* Replaces BRA.DIV where no predicate is free. NOP waits until all predicates are written, P2R saves them, and the
- * test branches. On both paths R2P restores them; then one path branches over the rest, the other to the target of
- * BRA.DIV. */
+/* Replaces BRA.DIV where no predicate is free. A NOP waits until all predicates are written, and P2R saves them. Then
+ * VOTE, ISETP and BRA test for divergence, and R2P restores the predicates on both paths of that BRA. One path then
+ * skips the other, which branches to the target of the BRA.DIV. */
 static void emit_saved_divergence(const struct work *w, const struct line *from, struct line *to)
 {
 	static const uint32_t over = 2;
@@ -63,7 +59,8 @@ static void emit_saved_divergence(const struct work *w, const struct line *from,
 	to[8].target = from->target;
 }
 
-/* -- computed branches: BRX goes to an entry of a table in c[0x2] that LDC loads, or to one of the BRAs after it -- */
+/* -- computed branches. An LDC loads the target of a BRX from a table in c[0x2], or the BRX goes to one of the BRAs
+ * that follow it. -- */
 
 static uint32_t table_size(const struct work *w)
 {
@@ -85,36 +82,34 @@ uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k)
 	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
 }
 
-static bool writes(struct sass_insn insn, uint32_t reg)
+/* May the instruction write the register? An instruction without a form counts as writing it. */
+static bool may_write(struct sass_insn insn, uint32_t reg)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	struct sass_operand result = { 0 };
+	struct sass_operand x = sass_register(reg, false);
 
-	if (form)
-		result = sass_operand(form, insn, 0);
-	return !form || (result.n && !result.uniform && result.reg <= reg && reg < (uint32_t)result.reg + result.n);
+	return !sass_form(insn) || sass_uses(insn, &x, SASS_WRITES);
 }
 
-/* Returns the line that loads from the table of the BRX at line i; the index register must not change between the
- * two. SASS_NONE: none. */
+/* Returns the line of the LDC that loads the target of the BRX at line i from a table; SASS_NONE: there is none. The
+ * index register must not change between the two lines. */
 static uint32_t find_table(const struct work *w, uint32_t i)
 {
-	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
+	uint32_t to = w->lines[i].insn.operand[1].reg;
 
 	for (uint32_t j = i; j-- && i - j <= MAX_TABLE_INSNS && !w->lines[j + 1].is_target;) {
 		struct sass_insn insn = w->lines[j].insn;
 
-		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != to)
+		if (sass_opcode(insn) != SASS_OP_LDC || insn.operand[0].reg != to)
 			continue;
 		for (uint32_t k = j; k < i; k++)
-			if (writes(w->lines[k].insn, sass_field(insn, 24, 8)))
+			if (may_write(w->lines[k].insn, insn.operand[1].reg))
 				return SASS_NONE;
-		return sass_constant_bank(insn) == TABLES && sass_field(insn, 12, 4) == SASS_PT ? j : SASS_NONE;
+		return sass_constant_bank(insn) == TABLES && insn.guard == SASS_PT ? j : SASS_NONE;
 	}
 	return SASS_NONE;
 }
 
-/* Returns the number of consecutive unconditional branches from line i on. */
+/* Returns the number of consecutive unconditional branches that start at line i. */
 static uint32_t count_branches(const struct work *w, uint32_t i)
 {
 	uint32_t n = 0;
@@ -149,7 +144,37 @@ int sass_work_mark_jump(struct work *w, uint32_t i)
 	return 0;
 }
 
-/* Replaces BRX by ISETP and BRA for each target; the last target needs no comparison. chosen: the free predicate. */
+/* -- the control-flow graph -- */
+
+/* Is the BSYNC of this BSSY just before the target of the BSSY? Then the BSYNC falls through to the target, and the
+ * BSSY needs no edge. */
+static bool falls_through_to_target(const struct work *w, const struct line *bssy)
+{
+	uint32_t to = bssy->target;
+
+	return bssy->insn.opcode == SASS_OP_BSSY && to && w->lines[to - 1].insn.opcode == SASS_OP_BSYNC &&
+	       sass_convergence_barrier(w->lines[to - 1].insn) == sass_convergence_barrier(bssy->insn);
+}
+
+int sass_work_build_cfg(struct work *w)
+{
+	sass_cfg_begin(&w->cfg, w->n);
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct line *line = &w->lines[i];
+		uint32_t n = sass_work_count_targets(w, i);
+
+		if (line->target != SASS_NONE && !falls_through_to_target(w, line))
+			sass_cfg_add_edge(&w->cfg, i, line->target);
+		for (uint32_t k = 0; k < n; k++)
+			sass_cfg_add_edge(&w->cfg, i, sass_work_get_target(w, i, k));
+		if (n || sass_ends_path(line->insn))
+			sass_cfg_end_path(&w->cfg, i);
+	}
+	return sass_cfg_build(&w->cfg);
+}
+
+/* Replaces a BRX by an ISETP and a BRA for each target. The last target needs no comparison. `chosen` is the free
+ * predicate. */
 static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
 	const struct line *from = &w->lines[i];
@@ -162,114 +187,45 @@ static void emit_jump(const struct work *w, uint32_t i, struct line *to, uint8_t
 		struct sass_insn branch = sass_bra(w->arch, 0);
 		bool last = k + 1 == n;
 
-		to[0].insn = sass_with_field(sass_isetp_imm(chosen, sass_field(read, 24, 8), step * k - off, true),
-					     SASS_WAIT_AT, 6, k ? 0 : sass_wait_mask(from->insn));
+		to[0].insn = sass_with_waits(sass_isetp_imm(chosen, read.operand[1].reg, step * k - off, true),
+					     k ? 0 : sass_wait_mask(from->insn));
 		to[0].target = to[0].table_line = to[1].table_line = SASS_NONE;
 		to[0].nbranches = to[!last].nbranches = 0;
-		to[!last].insn = last ? branch : sass_with_field(branch, 12, 3, chosen);
+		to[!last].insn = last ? branch : sass_under(branch, chosen);
 		if (last && !k)
-			to[0].insn = sass_with_field(branch, SASS_WAIT_AT, 6, sass_wait_mask(from->insn));
+			to[0].insn = sass_with_waits(branch, sass_wait_mask(from->insn));
 		to[!last].target = sass_work_get_target(w, i, k);
 	}
 }
 
-/* -- accesses at a register plus a uniform register, or at a pair of uniform registers -- */
+/* -- accesses whose address contains uniform registers -- */
 
-#define OP_STL 0x987               /* STL with a uniform register in field 64 */
-#define OP_STL_REGISTER 0x387
-#define OP_LDL 0x983               /* LDL with a uniform register in field 32, if bit 91 is set */
-#define OP_LDG 0x981               /* this and the next three have a uniform address register if memory has no
-                                    * descriptor */
-#define OP_STG 0x986
-#define OP_RED 0x98e
-#define OP_ATOMG 0x9a8
-#define SUM_TIME 8                 /* cycles until an access can read the computed address */
-
-/* Does the instruction access global memory at an address in uniform registers? */
-static bool is_global(const struct work *w, struct sass_insn insn)
+struct sass_lane_registers sass_work_lane_registers(const struct work *w)
 {
-	uint32_t opcode = sass_opcode(insn);
-
-	return !w->arch->descriptor && sass_field(insn, 91, 1) &&
-	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED ||
-		(opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
+	return (struct sass_lane_registers){
+		.first_uniform = w->first_uniform,
+		.reg = w->uniform_reg,
+		.predicate = w->predicate,
+		.sum = w->sum_reg,
+		.sum_boards = w->sum_boards,
+		.board = w->board,
+	};
 }
 
-/* An address that is only a uniform pair needs a copy too. The access reads uniform registers at issue, but per-lane
- * registers after issue, when the replacement of the pair may already have changed. */
-uint32_t sass_work_count_sum_lines(const struct work *w, struct sass_insn insn)
-{
-	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
-
-	if (is_global(w, insn))
-		return sass_field(insn, 24, 8) == SASS_RZ ? 3 : sass_field(insn, 90, 1) ? 5 : 4;
-	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
-}
-
-/* Returns the access with its address in sum_reg. It sets a read scoreboard, for which the next sum waits. Its waits
- * move to the lines that compute the address. */
-static struct sass_insn access_at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
-{
-	access = sass_with_field(sass_with_field(access, 24, 8, w->sum_reg), uniform, 8, 0);
-	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
-		access = sass_with_field(access, SASS_READ_AT, 3, w->board);
-	access = sass_with_field(access, SASS_WAIT_AT, 6, 0);
-	return sass_with_field(sass_with_field(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
-}
-
-/* Emits IADD3 of the register and the uniform register, and the access at the sum. */
-static void emit_sum(const struct work *w, const struct line *from, struct line *to)
-{
-	bool store = sass_opcode(from->insn) == OP_STL;
-	unsigned at = store ? 64 : 32;
-	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 |
-					 sass_field(from->insn, 24, 8) << 24 | sass_field(from->insn, at, 6) << 32,
-				 0x0fffe0ff };
-	struct sass_insn access = access_at_sum(w, from->insn, at);
-
-	to[0].insn = sass_with_control(sum, sass_wait_mask(from->insn) | w->sum_boards, SUM_TIME);
-	to[1].insn = store ? sass_with_field(access, 0, 12, OP_STL_REGISTER) : access;
-}
-
-/* Emits copies of the uniform pair, then IMAD.WIDE.U32 with factor 1, which adds a 32-bit register; for a 64-bit
- * register also IADD3, which adds its high half; and the access. */
-static void emit_address(const struct work *w, const struct line *from, struct line *to)
-{
-	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8),
-		 n = sass_work_count_sum_lines(w, from->insn);
-	unsigned at = opcode == OP_LDG ? 32 : 64;
-	uint32_t uniform = sass_field(from->insn, at, 6);
-	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_reg << 16 | (uint64_t)reg << 24 | 1ull << 32,
-				  0x078e0000 | w->sum_reg };
-	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_reg + 1) << 16 |
-					  (uint64_t)(w->sum_reg + 1) << 24 | (uint64_t)(reg + 1) << 32,
-				  0x07ffe0ff };
-	struct sass_insn access = access_at_sum(w, from->insn, at);
-
-	to[0].insn = sass_with_field(sass_move_uniform(w->sum_reg, uniform), SASS_WAIT_AT, 6,
-				     sass_wait_mask(from->insn) | w->sum_boards);
-	to[1].insn = sass_with_control(sass_move_uniform(w->sum_reg + 1, uniform + 1), 0, SUM_TIME);
-	if (n > 3)
-		to[2].insn = sass_with_control(wide, 0, SUM_TIME);
-	if (n > 4)
-		to[3].insn = sass_with_control(high, 0, SUM_TIME);
-	to[n - 1].insn = opcode == OP_ATOMG ? sass_with_field(access, at, 8, SASS_RZ) : sass_with_field(access, 90, 1, 0);
-	to[n - 1].insn = sass_with_field(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
-}
-
-/* Emits the lines that replace the access `from`. They inherit its members, but only the first is a branch target. */
+/* Emits the lines that replace the access `from`. Each line copies the members of `from`, but only the first line can
+ * be a branch target. */
 static void emit_sums(const struct work *w, const struct line *from, struct line *to)
 {
-	uint32_t n = sass_work_count_sum_lines(w, from->insn);
+	const struct sass_lane_registers registers = sass_work_lane_registers(w);
+	uint32_t n = sass_count_sum_insns(w->arch, from->insn);
+	struct sass_insn insns[SASS_SUM_MAX_INSNS];
 
+	sass_emit_sum(w->arch, &registers, from->insn, insns);
 	for (uint32_t k = 0; k < n; k++) {
 		to[k] = *from;
+		to[k].insn = insns[k];
 		to[k].is_target = from->is_target && !k;
 	}
-	if (n > 2)
-		emit_address(w, from, to);
-	else
-		emit_sum(w, from, to);
 }
 
 /* -- entry points -- */
@@ -279,8 +235,8 @@ static uint32_t count_lines(const struct work *w, uint32_t i)
 {
 	if (sass_is_bra_div(w->lines[i].insn))
 		return sass_work_free_predicate(w, i) < 0 ? SAVED_DIVERGENCE_INSNS : DIVERGENCE_INSNS;
-	if (sass_work_count_sum_lines(w, w->lines[i].insn))
-		return sass_work_count_sum_lines(w, w->lines[i].insn);
+	if (sass_count_sum_insns(w->arch, w->lines[i].insn))
+		return sass_count_sum_insns(w->arch, w->lines[i].insn);
 	return sass_work_count_targets(w, i) ? 2 * sass_work_count_targets(w, i) - 1 : 1;
 }
 
@@ -290,9 +246,9 @@ static int emit_lines(struct work *w, uint32_t i, struct line *to)
 	int chosen = sass_work_free_predicate(w, i);
 
 	*to = *from;
-	if (sass_work_count_sum_lines(w, from->insn))
+	if (sass_count_sum_insns(w->arch, from->insn))
 		emit_sums(w, from, to);
-	if (sass_work_count_sum_lines(w, from->insn) || (count_lines(w, i) == 1 && !sass_work_count_targets(w, i)))
+	if (sass_count_sum_insns(w->arch, from->insn) || (count_lines(w, i) == 1 && !sass_work_count_targets(w, i)))
 		return 0;
 	if (chosen < 0 && !sass_is_bra_div(from->insn))
 		return sass_work_refuse(w, "needs more predicates than there are");

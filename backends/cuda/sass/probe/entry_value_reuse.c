@@ -7,8 +7,9 @@
 #include "schedule.h"
 
 #define NOWHERE UINT32_MAX
-#define MIN_END_CYCLES 8           /* minimum number of cycles from the entry probe's last result to its end; the
-                                    * branches to the exit probe take as many again */
+#define MIN_END_CYCLES 8           /* minimum number of cycles from the last result of the entry probe to the
+                                    * end of that probe. The branches to the exit probe take at least as many
+                                    * cycles again. */
 
 struct reuse {
 	const struct sass_arch *arch;
@@ -24,7 +25,7 @@ static bool is_straight(const struct sass_probe *p)
 }
 
 /* Returns the index of the instruction of the entry probe that leaves the same values in registers as instruction
- * `exit` of the exit probe; NOWHERE: there is none. */
+ * `exit` of the exit probe. Returns NOWHERE if there is none. */
 static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 {
 	const struct sass_insn_values *wanted = &k->of_exit[exit];
@@ -36,7 +37,7 @@ static uint32_t find_same_at_entry(const struct reuse *k, uint32_t exit)
 	return NOWHERE;
 }
 
-/* Finds the results of the entry probe that the exit probe can reuse. Sets *any if there are some. */
+/* Finds the results of the entry probe that the exit probe can reuse. Sets *any to true if there is such a result. */
 static int find_reusable(struct reuse *k, bool *any)
 {
 	int err;
@@ -55,7 +56,7 @@ static int find_reusable(struct reuse *k, bool *any)
 	return err;
 }
 
-/* Copies a probe. The insns of the copy are malloc'd; NULL if there is no memory. */
+/* Copies a probe. The copy's insns are malloc'd, or NULL if the allocation fails. */
 static struct sass_probe copy_of(const struct sass_probe *p)
 {
 	struct sass_probe copy = *p;
@@ -68,10 +69,10 @@ static struct sass_probe copy_of(const struct sass_probe *p)
 
 static bool is_fast_result(struct sass_insn insn)
 {
-	return sass_operand(sass_form_find(sass_opcode(insn)), insn, 0).n && !sass_is_slow(insn);
+	return insn.operand[0].n && !sass_is_slow(insn);
 }
 
-/* Extends the stall before the last EXIT until fixed-latency results are ready. Requires a probe of at least two
+/* Extends the stall before the last EXIT until fixed-latency results are ready. The probe must have at least two
  * instructions. */
 static void extend_last_stall(struct sass_probe *p)
 {
@@ -83,12 +84,11 @@ static void extend_last_stall(struct sass_probe *p)
 		time += sass_min_cycles(p->insns[--i]);
 	while (i && time < MIN_END_CYCLES && !is_fast_result(p->insns[i]));
 	if (time < MIN_END_CYCLES)
-		*last = sass_with_field(sass_with_field(*last, SASS_STALL_AT, 4, sass_stall(*last) + MIN_END_CYCLES - time),
-					SASS_YIELD_AT, 1, 0);
+		*last = sass_with_yield(sass_with_stall(*last, sass_stall(*last) + MIN_END_CYCLES - time), 0);
 }
 
-/* Schedules the entry probe so that the reused results stay in their registers to the end, and the exit probe
- * without their computation. -EINVAL: there is no such schedule. */
+/* Schedules the entry probe so that the reused results stay in their registers to the end. Schedules the exit probe
+ * without the computation of these results. Returns -EINVAL if there is no such schedule. */
 static int schedule_both(struct reuse *k, struct sass_probe *entry, struct sass_probe *exit)
 {
 	int err = sass_schedule_pinned(k->arch, entry, &k->entry_results);

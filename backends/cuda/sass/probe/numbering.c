@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Value numbering: proves that two straight-line probes have equal effects. The number of a value is a hash of its
- * operation and of the numbers of its operands. The effects of both probes must have the same numbers in the same
- * order. The number of an effect includes the lanes that have ended. So a store after `@P EXIT` equals a store under
- * @!P.
+ * operation and of the numbers of its operands. Two probes are equal if their effects have the same numbers in the same
+ * order. The number of an effect includes the condition under which lanes have ended. So a store after `@P EXIT` equals
+ * a store under @!P.
  */
 #include "schedule.h"
 
@@ -13,16 +13,16 @@
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
-	bool is_invariant[256], predicate_is_invariant[8]; /* per register or predicate: computing the value again
-	                                                    * later in the thread gives the same value */
-	uint64_t exit_conditions; /* number of the set of lanes that continue: a sum of the numbers of the exit
-	                            * conditions, so that their order does not matter */
+	bool is_invariant[256], predicate_is_invariant[8]; /* per register or predicate: its value would be the same
+	                                                    * if the thread computed it again later */
+	uint64_t exit_conditions; /* number of the set of lanes that have not ended. It is the sum of the numbers of
+	                           * the exit conditions, so that their order does not matter. */
 	uint64_t effects[MAX_EFFECTS];
 	uint32_t n, nordered; /* n: number of effects. nordered: number of effects except reads of the clock. */
 	bool failed;
 };
 
-/* splitmix64 */
+/* the mixing function of splitmix64 */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15ull + b + 0x632be59bd9b4e019ull;
@@ -34,35 +34,27 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static uint64_t guard_number(const struct numbers *s, struct sass_insn insn, bool opposite)
 {
-	unsigned p = sass_field(insn, 12, 3);
+	unsigned p = (insn.guard & SASS_PT);
 
-	return p == SASS_PT ? 0 : mix(s->predicate[p], 5 + (sass_field(insn, 15, 1) ^ opposite));
+	return p == SASS_PT ? 0 : mix(s->predicate[p], 5 + (insn.guard >> 3 ^ opposite));
 }
 
-/* Returns the number of the result of the instruction. It does not depend on which registers the instruction uses. */
+/* Returns the number of the result of the instruction. The number does not depend on the choice of registers. */
 static uint64_t result_number(const struct numbers *s, struct sass_insn insn, int fields)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	struct sass_insn rest = sass_with_field(insn, SASS_STALL_AT, 21, 0);
+	struct sass_word rest = sass_operation_bits(insn, fields);
 	uint64_t h = 0;
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
+		struct sass_operand x = insn.operand[o];
 
-		if (form->operands[o] != '-')
-			rest = sass_with_field(rest, x.at, 8, 0);
 		for (unsigned k = 0; o && k < x.n; k++)
 			h = mix(h, s->reg[(x.reg + k) & 255]);
 		h = mix(h, x.n);
 	}
-	rest = sass_with_field(rest, 12, 4, 0);
-	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
-		if (!(fields >> f & 1))
-			continue;
-		if (f < SASS_P_OUT)
-			h = mix(h, s->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
-		rest = sass_with_field(rest, sass_predicate_at[f], 3, 0);
-	}
+	for (unsigned f = 1; f < SASS_P_OUT; f++)
+		if (fields >> f & 1)
+			h = mix(h, s->predicate[sass_predicate(insn, f)]);
 	return mix(mix(h, rest.lo), rest.hi);
 }
 
@@ -86,49 +78,48 @@ static uint64_t number_effect(struct numbers *s, struct sass_insn insn, uint64_t
 	return number;
 }
 
-/* Is the result invariant while a thread runs: computed by all lanes, without side effect, from invariant operands? */
+/* Returns true if the result stays the same while a thread runs. All lanes must compute it, without a side effect,
+ * from operands that stay the same. */
 static bool is_invariant_result(const struct numbers *s, struct sass_insn insn, int fields)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 
-	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->exit_conditions ||
-	    sass_field(insn, 12, 4) != SASS_PT)
+	if (sass_has_side_effect(insn) || sass_reads_multiprocessor(insn) || s->exit_conditions || insn.guard != SASS_PT)
 		return false;
 	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
+		struct sass_operand x = insn.operand[o];
 
 		for (unsigned k = 0; k < x.n; k++)
 			if (!s->is_invariant[(x.reg + k) & 255])
 				return false;
 	}
 	for (unsigned f = 1; f < SASS_P_OUT; f++)
-		if (fields >> f & 1 && !s->predicate_is_invariant[sass_field(insn, sass_predicate_at[f], 3)])
+		if (fields >> f & 1 && !s->predicate_is_invariant[sass_predicate(insn, f)])
 			return false;
 	return true;
 }
 
 static void define_results(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
 {
-	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-	bool is_guarded = sass_field(insn, 12, 3) != SASS_PT && !sass_has_side_effect(insn);
+	struct sass_operand x = insn.operand[0];
+	bool is_guarded = (insn.guard & SASS_PT) != SASS_PT && !sass_has_side_effect(insn);
 	uint64_t when = guard_number(s, insn, false);
 	bool invariant = is_invariant_result(s, insn, fields);
 
 	for (unsigned k = 0; k < x.n; k++) {
-		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copy_source_field(insn) ? number : mix(number, k);
+		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copied_operand(insn) > 0 ? number : mix(number, k);
 
 		*to = is_guarded || *to != UNDEFINED ?
-			      (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) :
+			      ((insn.guard & SASS_PT) == SASS_PT ? now : mix(mix(now, when), *to)) :
 			      now;
 		s->is_invariant[(x.reg + k) & 255] = invariant;
 	}
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
-		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
+		unsigned p = sass_predicate(insn, f);
 
 		if (!(fields >> f & 1) || f < SASS_P_OUT || p == SASS_PT)
 			continue;
 		s->predicate_is_invariant[p] = invariant;
-		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ?
+		s->predicate[p] = (insn.guard & SASS_PT) == SASS_PT ?
 					  mix(number, 100 + f) :
 					  mix(mix(number, 100 + f), mix(when, s->predicate[p]));
 	}
@@ -137,21 +128,21 @@ static void define_results(struct numbers *s, struct sass_insn insn, uint64_t nu
 static void number_insn(struct numbers *s, struct sass_insn insn)
 {
 	int fields = sass_predicate_fields(insn);
-	unsigned copied = sass_copy_source_field(insn);
+	int copied = sass_copied_operand(insn);
 	uint64_t number;
 
-	if (fields < 0 || !sass_form_find(sass_opcode(insn))) {
+	if (fields < 0 || !sass_form(insn)) {
 		s->failed = true;
 		return;
 	}
 	if (sass_opcode(insn) == SASS_OP_NOP)
 		return;
 	if (sass_opcode(insn) == SASS_OP_EXIT) {
-		s->failed |= sass_field(insn, 87, 4) != SASS_PT;
+		s->failed |= insn.in != SASS_PT;
 		s->exit_conditions += guard_number(s, insn, true);
 		return;
 	}
-	number = copied ? s->reg[sass_field(insn, copied, 8)] : result_number(s, insn, fields);
+	number = copied > 0 ? s->reg[insn.operand[copied].reg] : result_number(s, insn, fields);
 	define_results(s, insn, number_effect(s, insn, number), fields);
 }
 
@@ -165,10 +156,11 @@ static void init_numbers(struct numbers *s)
 	s->predicate[SASS_PT] = TRUE_NUMBER;
 }
 
-/* Returns the value numbers of the results of the instruction; n is 0 if one of them is not invariant. */
+/* Returns the value numbers of the results of the instruction. Member n of the returned structure is the number of
+ * results, or 0 if one of the results is not invariant. */
 static struct sass_insn_values insn_values(const struct numbers *s, struct sass_insn insn)
 {
-	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+	struct sass_operand x = insn.operand[0];
 	struct sass_insn_values made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
 
 	for (unsigned k = 0; k < made.n; k++) {
@@ -179,7 +171,8 @@ static struct sass_insn_values insn_values(const struct numbers *s, struct sass_
 	return made;
 }
 
-/* Numbers the values and effects of the code. made: receives the values of each instruction; may be NULL. */
+/* Numbers the values and effects of the code. Stores the values of each instruction in made[], unless `made` is
+ * NULL. */
 static void number_code(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_insn_values *made)
 {
 	for (uint32_t i = 0; i < n; i++) {

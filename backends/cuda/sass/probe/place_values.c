@@ -32,9 +32,9 @@ bool sass_input_looks_per_lane(enum sass_input value)
 
 bool sass_is_input_load(struct sass_insn insn, enum sass_input *value, unsigned *half)
 {
-	uint32_t off = sass_field(insn, 40, 24) - SASS_INPUT_BASE;
+	uint32_t off = insn.high - SASS_INPUT_BASE;
 
-	if ((sass_opcode(insn) & 0x1ff) != 0x183 || off >= SASS_NINPUTS * SASS_INPUT_STRIDE || off % SASS_INPUT_STRIDE > 4)
+	if (!sass_is(insn, SASS_OPERATION_LDL) || off >= SASS_NINPUTS * SASS_INPUT_STRIDE || off % SASS_INPUT_STRIDE > 4)
 		return false;
 	*value = off / SASS_INPUT_STRIDE;
 	*half = off % SASS_INPUT_STRIDE / 4;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_INSNS 4096             /* maximum number of instructions; values have numbers of 16 bits */
+#define MAX_INSNS 4096             /* maximum number of instructions, so that 16 bits can number all values */
 #define STACK_POINTER 1
 
 /* -- interference -- */
@@ -17,23 +17,23 @@ static void add_interference(struct regalloc *c, uint16_t a, uint16_t b)
 	c->interferes[((size_t)b * c->room + a) / 64] |= 1ull << ((size_t)b * c->room + a) % 64;
 }
 
-/* A value that instruction i writes interferes with all values that are live after it or in flight then. If i
- * accesses registers after issue, the latter include its own sources. */
+/* Adds the interferences of the values that instruction i writes. Such a value interferes with all values that are
+ * live or in flight after the instruction. If the instruction accesses registers after issue, its own sources count
+ * as in flight. */
 static void find_interference(struct regalloc *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
-	uint64_t live_out[REGS / 64];
+	struct sass_set live_out = sass_live_out(&c->live, i);
 	struct reg_state states[REGS];
 	bool after_issue = works_after_issue(insn);
 
 	sass_regalloc_apply_insn(c, i, states);
-	sass_regalloc_find_live_out(c, i, live_out);
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = operand(c, i, o);
 
 		for (unsigned w = x.reg; w < (unsigned)x.reg + x.n && x.written; w++)
 			for (uint32_t r = 0; r < c->regs; r++) {
-				bool is_occupied = has_bit(live_out, r) ||
+				bool is_occupied = sass_set_has(&live_out, r) ||
 						   stays_in_flight(&states_before(c, i)[r], insn) ||
 						   (after_issue && in_flight(&states[r]));
 
@@ -48,8 +48,8 @@ static void find_interference(struct regalloc *c, uint32_t i)
 
 /* -- groups -- */
 
-/* Joins the groups of a and b so that b's register is `off` after a's. Sets c->failed if they are joined with
- * another distance already. */
+/* Joins the groups of a and b so that the register of b is `off` after the register of a. Sets c->failed if the two
+ * are joined with another distance already. */
 static void join_groups(struct regalloc *c, uint16_t a, uint16_t b, int off)
 {
 	uint16_t ga = c->group[a], gb = c->group[b];
@@ -105,15 +105,14 @@ static void find_groups(struct regalloc *c)
 /* -- registers -- */
 
 struct assignment {
-	uint64_t *occupants; /* set of the values that each register holds, `words` words of 64 bits per
-	                            * register */
-	uint32_t words;      /* words of 64 bits per register */
-	bool *placed;        /* per group */
+	uint64_t *occupants; /* occupants[register * words]: set of the values that the register holds, as bits */
+	uint32_t words;      /* number of 64-bit words per set */
+	bool *placed;        /* placed[group]: the group has registers */
 	uint32_t regs;
 };
 
-/* Can the group start at register `base`? Each value keeps the remainder of its register modulo the group's
- * alignment, so pairs and quads stay aligned. */
+/* Can the group start at register `base`? Pairs and quads must stay aligned. So the new and the old register of each
+ * value must have the same remainder modulo the group's alignment. */
 static bool is_free_at(const struct regalloc *c, const struct assignment *p, uint16_t group, int base)
 {
 	for (uint16_t v = group; v != NONE; v = c->next[v]) {
@@ -175,9 +174,9 @@ static void rewrite_insns(struct regalloc *c)
 			const struct reg_state *states = x.written ? after : states_before(c, i);
 
 			if (x.n)
-				to = sass_with_field(to, x.at, 8, c->reg[find_set(c, states[x.reg].value)]);
+				to = sass_with_reg(to, o, c->reg[find_set(c, states[x.reg].value)]);
 		}
-		c->p->insns[i] = sass_with_field(to, SASS_REUSE_AT, 4, 0);
+		c->p->insns[i] = sass_with_reuse(to, 0);
 	}
 }
 
@@ -220,7 +219,6 @@ static int allocate(struct regalloc *c)
 {
 	size_t states = (size_t)c->p->n * c->regs;
 
-	c->live = calloc(c->p->n, sizeof(*c->live));
 	c->states = calloc(states, sizeof(*c->states));
 	c->defined = calloc(states, sizeof(*c->defined));
 	c->parent = calloc(c->room, sizeof(*c->parent));
@@ -229,8 +227,7 @@ static int allocate(struct regalloc *c)
 	c->next = calloc(c->room, sizeof(*c->next));
 	c->old_reg = calloc(c->room, 3);
 	c->interferes = calloc((size_t)c->room * c->room / 64, sizeof(*c->interferes));
-	if (!c->live || !c->states || !c->defined || !c->parent || !c->group || !c->at || !c->next || !c->old_reg ||
-	    !c->interferes)
+	if (!c->states || !c->defined || !c->parent || !c->group || !c->at || !c->next || !c->old_reg || !c->interferes)
 		return -ENOMEM;
 	c->reg = c->old_reg + c->room;
 	c->align = c->reg + c->room;
@@ -239,7 +236,8 @@ static int allocate(struct regalloc *c)
 
 static void release(struct regalloc *c)
 {
-	free(c->live);
+	sass_liveness_finish(&c->live);
+	sass_cfg_finish(&c->cfg);
 	free(c->states);
 	free(c->defined);
 	free(c->parent);
@@ -258,6 +256,11 @@ int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe,
 	if (!probe->diverges || !is_supported(&c)) /* sass_schedule() handles straight-line code */
 		return 0;
 	err = allocate(&c);
+	if (!err)
+		err = sass_cfg_of_probe(&c.cfg, arch, probe->insns, probe->n);
+	if (!err)
+		err = sass_liveness_find(&c.cfg, (struct sass_insns){ probe->insns, sizeof(*probe->insns) }, false,
+					 &c.live);
 	if (!err) {
 		sass_regalloc_find_states(&c);
 		for (uint32_t i = 0; i < probe->n; i++)

@@ -1,102 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     solves the data flow of a probe: live registers, their values, and their operations in flight.
- * Before:   the probe uses registers of lanes only.
- * After:    c->live and c->states are complete. Values that reach one read in the same register form one set.
- * Requires: sass_regalloc_is_known() for each instruction.
+ * Does:     solves the data flow of a probe: which value each register holds, and which accesses are in flight.
+ * Before:   the probe uses per-lane registers only; c->cfg and c->live are complete.
+ * After:    c->states is complete. Values that reach the same read in the same register form one set.
+ * Requires: sass_regalloc_is_known() is true for each instruction.
  */
 #include "regalloc_work.h"
 
 #include <string.h>
 
-#define UNGUARDED 0x40             /* bit of `boards`: an access in flight that no scoreboard guards, so it never
-                                    * ends for the analysis */
+#define UNGUARDED 0x40             /* bit of `boards`: an access in flight that no scoreboard guards. The analysis
+                                    * assumes that it never ends. */
 #define MAX_FIXED_CYCLES 15        /* cycles after which every fixed-latency result of a probe is ready */
-
-/* -- edges -- */
-
-static bool falls_through(const struct regalloc *c, uint32_t i)
-{
-	uint32_t opcode = sass_opcode(c->p->insns[i]);
-
-	return i + 1 < c->p->n &&
-	       !((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_is_unconditional(c->p->insns[i]));
-}
-
-/* Returns the target of a branch or of BSSY, which counts as an edge too; SASS_NONE: none, or outside of the probe. */
-static uint32_t target(const struct regalloc *c, uint32_t i)
-{
-	struct sass_insn insn = c->p->insns[i];
-	int64_t to = (int64_t)i + 1 + sass_branch(c->arch, insn) / SASS_INSN;
-
-	if (!sass_has_target(insn))
-		return SASS_NONE;
-	return to >= 0 && to < c->p->n ? to : SASS_NONE;
-}
 
 bool sass_regalloc_is_known(const struct regalloc *c, uint32_t i)
 {
 	struct sass_insn insn = c->p->insns[i];
-	bool partly = (sass_opcode(insn) & 0x1ff) == 0x002 && sass_field(insn, 72, 4) != 0xf; /* MOV of some bytes */
 
-	return sass_form_find(sass_opcode(insn)) && !sass_is_uniform(insn) && !partly &&
-	       (!sass_has_target(insn) || target(c, i) != SASS_NONE);
+	int64_t to = sass_target_of(c->arch, c->p->insns, i);
+
+	return sass_form(insn) && !sass_is_uniform(insn) && !sass_is_partial_move(insn) &&
+	       (!sass_has_target(insn) || (to >= 0 && to < c->p->n));
 }
 
 static bool is_unconditional(struct sass_insn insn)
 {
-	return sass_field(insn, 12, 4) == SASS_PT;
-}
-
-/* -- liveness -- */
-
-void sass_regalloc_find_live_out(const struct regalloc *c, uint32_t i, uint64_t set[REGS / 64])
-{
-	uint32_t to = target(c, i);
-
-	memset(set, 0, sizeof(*c->live));
-	for (unsigned k = 0; k < REGS / 64; k++)
-		set[k] |= (falls_through(c, i) ? c->live[i + 1][k] : 0) | (to != SASS_NONE ? c->live[to][k] : 0);
-}
-
-static bool find_live_before(struct regalloc *c, uint32_t i)
-{
-	uint64_t set[REGS / 64], changed = 0;
-
-	sass_regalloc_find_live_out(c, i, set);
-	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = operand(c, i, o);
-
-		for (unsigned k = x.reg; k < (unsigned)x.reg + x.n && x.written && is_unconditional(c->p->insns[i]); k++)
-			set[k / 64] &= ~(1ull << k % 64);
-	}
-	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = operand(c, i, o);
-
-		for (unsigned k = x.reg; k < (unsigned)x.reg + x.n && !x.written; k++)
-			set[k / 64] |= 1ull << k % 64;
-	}
-	for (unsigned k = 0; k < REGS / 64; k++)
-		changed |= set[k] ^ c->live[i][k];
-	memcpy(c->live[i], set, sizeof(set));
-	return changed;
-}
-
-static void find_live(struct regalloc *c)
-{
-	bool changed = true;
-
-	while (changed) {
-		changed = false;
-		for (uint32_t i = c->p->n; i--;)
-			changed |= find_live_before(c, i);
-	}
+	return insn.guard == SASS_PT;
 }
 
 /* -- values, and operations in flight -- */
 
-/* Unions the sets of two values that reach one read in the same register. Returns the representative, the smaller
- * number. */
+/* Unions the sets of two values that reach the same read in the same register. Returns the representative of the new
+ * set, which is the smaller number. */
 static uint16_t merge_sets(struct regalloc *c, uint16_t a, uint16_t b)
 {
 	a = find_set(c, a);
@@ -124,7 +59,8 @@ static void number_values(struct regalloc *c)
 		c->parent[v] = v;
 }
 
-/* Merges the states of one more incoming edge into the states before instruction i. Returns true if one changed. */
+/* Merges the states of one more incoming edge into the states before instruction i. Returns true if a state has
+ * changed. */
 static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *from)
 {
 	bool changed = false;
@@ -132,7 +68,7 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 	for (uint32_t r = 0; r < c->regs; r++) {
 		struct reg_state *to = &states_before(c, i)[r], one = from[r], was = *to;
 
-		if (one.value == NONE || (!has_bit(c->live[i], r) && !in_flight(&one)))
+		if (one.value == NONE || (!sass_set_has(&c->live.in[i], r) && !in_flight(&one)))
 			continue;
 		to->value = to->value == NONE ? find_set(c, one.value) : merge_sets(c, to->value, one.value);
 		to->boards |= one.boards;
@@ -144,8 +80,8 @@ static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *
 	return changed;
 }
 
-/* Marks the operands that the instruction accesses after issue as in flight. Its read scoreboard guards the sources;
- * if it sets none, its write scoreboard does. */
+/* Marks the operands that the instruction accesses after issue as in flight. The read scoreboard of the instruction
+ * guards its sources. Without a read scoreboard, its write scoreboard guards them. */
 static void mark_in_flight(struct regalloc *c, uint32_t i, struct reg_state *states)
 {
 	struct sass_insn insn = c->p->insns[i];
@@ -172,27 +108,16 @@ static void mark_in_flight(struct regalloc *c, uint32_t i, struct reg_state *sta
 	}
 }
 
-static bool reads(const struct regalloc *c, uint32_t i, unsigned reg)
-{
-	bool any = false;
-
-	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = operand(c, i, o);
-
-		any |= !x.written && x.n && reg >= x.reg && reg < (unsigned)x.reg + x.n;
-	}
-	return any;
-}
-
-/* May the register hold the old value as well as the new one after instruction i? Yes if a guard masks lanes, if an
- * instruction that accesses registers after issue also reads the register, or if the old value is in flight. (A unit
- * executes in order, so assemblers overwrite a register that an earlier instruction of the same unit still has to
- * read.) */
+/* Returns true if the register may hold the old value as well as the new value after instruction i. There are three
+ * cases. First, a guard masks lanes. Second, the instruction accesses registers after issue and also reads the
+ * register. Third, the old value is in flight. Because a unit executes in order, assemblers may overwrite a register
+ * before an earlier instruction of the same unit has read it. */
 static bool may_hold_old_value(const struct regalloc *c, uint32_t i, unsigned reg)
 {
 	struct sass_insn insn = c->p->insns[i];
+	struct sass_operand x = sass_register(reg, false);
 
-	return !is_unconditional(insn) || (works_after_issue(insn) && reads(c, i, reg)) ||
+	return !is_unconditional(insn) || (works_after_issue(insn) && sass_uses(insn, &x, SASS_READS)) ||
 	       stays_in_flight(&states_before(c, i)[reg], insn);
 }
 
@@ -222,6 +147,21 @@ void sass_regalloc_apply_insn(struct regalloc *c, uint32_t i, struct reg_state *
 		states[r].cycles -= states[r].cycles < passed ? states[r].cycles : passed;
 }
 
+/* Propagates the states through a block to its successors. Returns true if a state has changed. */
+static bool flow_through_block(struct regalloc *c, const struct sass_block *block)
+{
+	struct reg_state states[REGS];
+	bool changed = false;
+
+	for (uint32_t i = block->begin; i < block->end; i++) {
+		sass_regalloc_apply_insn(c, i, states);
+		changed |= i + 1 < block->end && merge_state(c, i + 1, states);
+	}
+	for (uint32_t k = 0; k < block->nsucc; k++)
+		changed |= merge_state(c, c->cfg.blocks[c->cfg.succ[block->succ + k]].begin, states);
+	return changed;
+}
+
 static void solve_states(struct regalloc *c)
 {
 	struct reg_state states[REGS];
@@ -234,19 +174,13 @@ static void solve_states(struct regalloc *c)
 	merge_state(c, 0, states);
 	while (changed) {
 		changed = false;
-		for (uint32_t i = 0; i < c->p->n; i++) {
-			uint32_t to = target(c, i);
-
-			sass_regalloc_apply_insn(c, i, states);
-			changed |= falls_through(c, i) && merge_state(c, i + 1, states);
-			changed |= to != SASS_NONE && merge_state(c, to, states);
-		}
+		for (uint32_t k = 0; k < c->cfg.nblocks; k++)
+			changed |= flow_through_block(c, &c->cfg.blocks[c->cfg.rpo[k]]);
 	}
 }
 
 void sass_regalloc_find_states(struct regalloc *c)
 {
-	find_live(c);
 	number_values(c);
 	solve_states(c);
 }

@@ -14,7 +14,7 @@ static void run_passes(struct schedule *s, struct sass_insn *to, const struct sa
 		sass_schedule_encode(s, to);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if the allocation fails. */
 static struct schedule *open_schedule(const struct sass_arch *arch, const struct sass_probe *probe)
 {
 	struct schedule *s = calloc(1, sizeof(*s));
@@ -65,7 +65,7 @@ int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_prob
 	return 0;
 }
 
-/* Reports the registers of the results that stay. */
+/* Stores the registers of the results that stay in registers in pinned->reg[]. */
 static void report_registers(const struct schedule *s, struct sass_pinned_results *pinned)
 {
 	for (uint32_t i = 0; i < s->n; i++) {

@@ -10,7 +10,7 @@ static bool depends_on(const struct schedule *s, const struct node *reader, cons
 	return false;
 }
 
-/* Assigns scoreboards round robin. Slow results whose first reader is the same instruction share one. */
+/* Assigns scoreboards round robin. Slow results share a scoreboard if the same instruction is their first reader. */
 void sass_schedule_assign_boards(struct schedule *s)
 {
 	unsigned boards = 0;
@@ -43,8 +43,8 @@ static unsigned waits_of(struct schedule *s, uint32_t index)
 	return waits;
 }
 
-/* Returns the earliest cycle in which the instruction at this position can begin, if those before it begin in the
- * cycles began[]. */
+/* Returns the earliest cycle in which the instruction at position `index` can begin. began[] has the cycles in which
+ * the instructions before it begin. */
 static uint32_t start_cycle(struct schedule *s, const uint32_t *began, uint32_t index)
 {
 	uint32_t time = index ? began[index - 1] + 1 : 0;
@@ -61,17 +61,16 @@ static uint32_t start_cycle(struct schedule *s, const uint32_t *began, uint32_t 
 
 static struct sass_insn encode_node(const struct schedule *s, const struct node *node)
 {
-	struct sass_insn insn = sass_with_field(node->insn, SASS_REUSE_AT, 4, 0);
+	struct sass_insn insn = sass_with_reuse(node->insn, 0);
 	int fields = sass_predicate_fields(insn);
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++)
 		if (node->n[o])
-			insn = sass_with_field(insn, sass_operand_at[o], 8,
-					       s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
+			insn = sass_with_reg(insn, o, s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
-		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_field(insn, sass_predicate_at[f], 3) != SASS_PT))
-			insn = sass_with_field(insn, sass_predicate_at[f], 3,
-					       node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
+		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_predicate(insn, f) != SASS_PT))
+			insn = sass_with_predicate(insn, f,
+						   node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
 	return insn;
 }
 
@@ -86,7 +85,7 @@ void sass_schedule_encode(struct schedule *s, struct sass_insn *to)
 
 		s->failed |= stall > SASS_STALL_MAX;
 		to[i] = sass_with_control(encode_node(s, node_at(s, i)), waits_of(s, i), stall);
-		to[i] = sass_with_field(to[i], SASS_YIELD_AT, 1, stall < 4);
-		to[i] = sass_with_field(to[i], SASS_WRITE_AT, 3, node_at(s, i)->board);
+		to[i] = sass_with_yield(to[i], stall < 4);
+		to[i] = sass_with_write_board(to[i], node_at(s, i)->board);
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     makes nodes of a straight-line probe's instructions, with values instead of registers.
+ * Does:     makes a node of each instruction of a straight-line probe, with values instead of registers.
  * Before:   the probe has no uniform operations.
- * After:    each value has one writer. s->failed is set if the code writes a value twice, or if two values of a group
- *           have the same register.
- * Requires: sass_schedule_is_straight().
+ * After:    each value has one writer, and no two values of a group have the same register. If this is not possible,
+ *           s->failed is set.
+ * Requires: sass_schedule_is_straight() is true for the probe.
  */
 #include "schedule_work.h"
 
@@ -50,12 +50,12 @@ bool sass_schedule_has_collision(const struct values *v)
 	return false;
 }
 
-/* Replaces the registers of operand o by their current values; a destination or an undefined source gets a new
- * value. */
+/* Replaces the registers of operand o by the values that they hold. A destination gets a new value, and so does a
+ * source that no earlier instruction has written. */
 static void rename_operand(struct schedule *s, struct node *node, unsigned o, uint16_t current[256])
 {
-	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(node->insn)), node->insn, o);
-	bool writes = o == 0, unguarded = sass_field(node->insn, 12, 3) == SASS_PT;
+	struct sass_operand x = node->insn.operand[o];
+	bool writes = o == 0, unguarded = (node->insn.guard & SASS_PT) == SASS_PT;
 
 	node->n[o] = x.n;
 	for (unsigned k = 0; k < x.n; k++) {
@@ -70,14 +70,15 @@ static void rename_operand(struct schedule *s, struct node *node, unsigned o, ui
 	}
 }
 
-/* Does the same for the predicates that the instruction reads, or (written) writes. */
+/* Replaces predicates of the instruction by the values that they hold. If `written` is true, these are the predicates
+ * that the instruction writes; otherwise the predicates that it reads. */
 static void rename_predicates(struct schedule *s, struct node *node, uint16_t current[PREDICATES], bool written)
 {
 	int fields = sass_predicate_fields(node->insn);
-	bool unguarded = sass_field(node->insn, 12, 3) == SASS_PT;
+	bool unguarded = (node->insn.guard & SASS_PT) == SASS_PT;
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
-		unsigned p = sass_field(node->insn, sass_predicate_at[f], 3);
+		unsigned p = sass_predicate(node->insn, f);
 
 		if ((f >= SASS_P_OUT) != written)
 			continue;
@@ -96,10 +97,10 @@ bool sass_schedule_is_straight(const struct sass_probe *p)
 	for (uint32_t i = 0; i < p->n; i++) {
 		struct sass_insn insn = p->insns[i];
 		bool end = sass_opcode(insn) == SASS_OP_EXIT, last = i + 1 == p->n;
-		bool never = sass_field(insn, 12, 4) == (SASS_PT | 8);
+		bool never = insn.guard == (SASS_PT | 8);
 
-		if (!sass_form_find(sass_opcode(insn)) || sass_predicate_fields(insn) < 0 || never ||
-		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_is_unconditional(insn)) != last)
+		if (!sass_form(insn) || sass_predicate_fields(insn) < 0 || never || (end && insn.in != SASS_PT) ||
+		    (end && sass_is_unconditional(insn)) != last)
 			return false;
 	}
 	return p->n && p->n <= SASS_STRAIGHT_MAX_INSNS;

@@ -1,51 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     orders the nodes: each as early as its operands allow, the longest path to the end first.
+ * Does:     orders the nodes. Each begins as early as its operands allow. Among several such nodes, the node with the
+ *           longest path to the end of the probe goes first.
  * Before:   sass_schedule_simplify() has marked removed nodes.
- * After:    s->order lists the other nodes.
- * Requires: only instructions that sass_predicate_fields() accepts, whose latencies are known.
+ * After:    s->order lists the nodes that are not removed, in their new order.
+ * Requires: only instructions that sass_predicate_fields() accepts, because their latencies are known.
  */
 #include "schedule_work.h"
 
-#define MAX_FIXED_CYCLES 15        /* cycles; more than any fixed latency of a probe */
-#define SCOREBOARD_CYCLES 2        /* cycles until an instruction can wait for a scoreboard that was just set */
+#define MAX_FIXED_CYCLES 15        /* cycles; more than every fixed latency in a probe */
+#define SCOREBOARD_CYCLES 2        /* cycles from the issue of an instruction until another can wait for its
+                                    * scoreboard */
 
 /* -- latencies -- */
 
-/* Returns the fixed latency of a result: the longest that compilers allow for on any architecture. */
+/* Returns the fixed latency of a result in cycles: the longest latency that compilers assume on any architecture. */
 static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
 {
-	switch (sass_opcode(writer->insn) & 0x1ff) {
-	case 0x005: /* CS2R */
+	if (sass_is(writer->insn, SASS_OPERATION_CS2R))
 		return s->arch->sm < 90 ? MAX_FIXED_CYCLES : 10;
-	case 0x031:
-	case 0x035: /* HFMA2 */
+	if (sass_has(writer->insn, SASS_HALVES))
 		return 10;
-	default:
-		return reader->slow ? 8 : 6;
-	}
+	return reader->slow ? 8 : 6;
 }
 
 static unsigned predicate_time(const struct schedule *s, const struct node *writer, const struct node *reader,
 			       unsigned field)
 {
-	uint32_t of = sass_opcode(writer->insn) & 0x1ff, by = sass_opcode(reader->insn) & 0x1ff;
-	bool sum = (of == 0x010 || of == 0x011) && (by == 0x010 || by == 0x011 || by == 0x024);
+	bool sum = sass_has(writer->insn, SASS_MAKES_CARRY) && sass_has(reader->insn, SASS_CARRIES);
 
 	if (field && sum)
 		return 6;
 	return field && s->arch->sm >= 90 ? 8 : sass_predicate_cycles(writer->insn);
 }
 
-/* Returns an estimated latency of a slow instruction, whose real latency varies. */
+/* Returns an estimated latency in cycles of a slow instruction, whose real latency varies. */
 static unsigned slow_time(const struct node *node)
 {
-	switch (sass_op_find(sass_opcode(node->insn))->class) {
+	switch (sass_op(node->insn)->class) {
 	case SASS_LOAD:
 	case SASS_STORE:
 		return 600;
 	default:
-		return (sass_opcode(node->insn) & 0x1ff) < 0x110 ? 18 : 30;
+		return sass_has(node->insn, SASS_SHORT) ? 18 : 30;
 	}
 }
 
@@ -84,7 +81,7 @@ static void find_heights(struct schedule *s)
 		}
 }
 
-/* Returns the first cycle in which node j can begin; UINT32_MAX: a node on which it depends has not begun. */
+/* Returns the first cycle in which node j can begin. Returns UINT32_MAX if a node on which j depends has not begun. */
 static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
 {
 	uint32_t at = 0;
@@ -100,8 +97,8 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 	return at;
 }
 
-/* Does node a precede node b if both can begin? The one with the longer path to the end goes first. But a read of
- * the clock precedes all others: its fixed latency passes while slow results are outstanding. */
+/* Does node a precede node b if both can begin? The node with the longer path to the end goes first. But a read of
+ * the clock precedes all other nodes, because its fixed latency then passes while slow results are outstanding. */
 static bool precedes(const struct schedule *s, uint32_t a, uint32_t b)
 {
 	bool clock = sass_reads_clock(s->nodes[a].insn);
@@ -109,8 +106,8 @@ static bool precedes(const struct schedule *s, uint32_t a, uint32_t b)
 	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
 }
 
-/* Returns the node that can begin now, preferred as precedes() says; else the one that can begin soonest. Sets *when
- * to that cycle. */
+/* Chooses the node that can begin soonest, not before cycle `now`. precedes() decides between nodes that can begin
+ * in the same cycle. Sets *when to that cycle. */
 static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
 	uint32_t best = SASS_STRAIGHT_MAX_INSNS, best_at = UINT32_MAX;

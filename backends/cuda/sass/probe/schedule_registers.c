@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     allocates registers to groups of values, and predicates.
+ * Does:     allocates registers to groups of values, and allocates predicates.
  * Before:   sass_schedule_assign_boards() has set the position of the wait for each slow node.
  * After:    s->reg has the first register of each group and the number of each predicate.
- * Requires: the final order.
+ * Requires: s->order is final.
  */
 #include "schedule_work.h"
 
-/* Normalizes the offsets in each group so that the lowest is 0, and finds the alignment of each group. */
+/* Shifts the offsets in each group so that the lowest offset is 0. Finds the alignment of each group. */
 static void find_groups(struct schedule *s)
 {
 	int8_t low[MAX_VALUES];
@@ -48,9 +48,9 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 	return node->n[0] && s->v.group[node->value[0][0]] == group;
 }
 
-/* Returns the last position that uses the group: its last access, or the wait for its last slow access. UINT32_MAX:
- * the group is in use to the end, because of a slow access without a wait, a value that no node reads, or a result
- * that is live out. */
+/* Returns the last position that uses the group: the last access, or the wait for the last slow access. Returns
+ * UINT32_MAX if the group is in use to the end of the probe. This is so for a slow access without a wait, a value
+ * that no node reads, and a result that is live out. */
 static uint32_t free_position(struct schedule *s, uint16_t group)
 {
 	uint32_t last_use = 0;
@@ -95,7 +95,7 @@ static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, ui
 	return true;
 }
 
-/* Places groups with known results at their fixed registers. */
+/* Gives the groups of `live_in` results the registers that `pinned` prescribes. */
 static void place_known(struct schedule *s, const struct sass_pinned_results *pinned, bool *placed)
 {
 	for (uint32_t i = 0; pinned && i < s->n; i++) {

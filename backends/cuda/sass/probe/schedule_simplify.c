@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     removes known results, copies, early exits and dead instructions.
+ * Does:     removes instructions whose results are known from an earlier probe (`live_in`), copies, early exits and
+ *           dead instructions.
  * Before:   sass_schedule_build_nodes() has made the nodes.
- * After:    `removed` marks the nodes that the new code does not have.
- * Requires: one writer for each value.
+ * After:    `removed` marks the nodes that the new code does not contain.
+ * Requires: each value has one writer.
  */
 #include "schedule_work.h"
 
-/* -- known results, and results that stay -- */
+/* -- known results -- */
 
 static bool predicates_are_read(const struct schedule *s, const struct node *node)
 {
@@ -43,19 +44,19 @@ bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node
 
 /* -- fewer instructions -- */
 
-/* Removes each copy whose result can share the register of its source: no two different values of the joined group
- * may have the same register. */
+/* Removes each copy whose result can share the register of its source. The joined group must not have two different
+ * values in one register. */
 static void join_copies(struct schedule *s)
 {
 	for (uint32_t i = 0; i < s->n && !s->failed; i++) {
 		struct node *node = &s->nodes[i];
-		unsigned from = sass_copy_source_field(node->insn);
+		int from = sass_copied_operand(node->insn);
 		struct values before = s->v;
 		uint16_t a, b;
 
-		if (!from || node->removed || node->predicate[SASS_P_GUARD] != NONE)
+		if (from < 0 || node->removed || node->predicate[SASS_P_GUARD] != NONE)
 			continue;
-		a = node->value[from == 32 ? 2 : 3][0];
+		a = node->value[from][0];
 		b = node->value[0][0];
 		sass_schedule_join_groups(s, a, b, 0);
 		for (uint16_t v = 0; v < s->v.n; v++)
@@ -68,8 +69,8 @@ static void join_copies(struct schedule *s)
 	}
 }
 
-/* Removes instructions without side effect whose results no remaining node reads, and dead predicate results of
- * others. */
+/* Removes instructions without side effect whose results no remaining node reads. Removes dead predicate results of
+ * the other instructions. */
 static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
@@ -88,15 +89,15 @@ static void drop_dead(struct schedule *s)
 	}
 }
 
-/* If-converts the early EXIT: removes it and guards the memory operations after it with its negated predicate, so
- * that the warp stays converged. */
+/* Removes the early EXIT. Guards the memory operations after it with the negated predicate of the EXIT, so that the
+ * warp stays converged (if-conversion). */
 static void predicate_early_exit(struct schedule *s)
 {
 	struct node *end = NULL;
 
 	for (uint32_t i = 0; i + 1 < s->n; i++) {
 		struct node *node = &s->nodes[i];
-		enum sass_class class = sass_op_find(sass_opcode(node->insn))->class;
+		enum sass_class class = sass_op(node->insn)->class;
 
 		if (node->removed)
 			continue;
@@ -114,7 +115,7 @@ static void predicate_early_exit(struct schedule *s)
 		if (!node->has_side_effect || sass_reads_clock(node->insn))
 			continue;
 		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
-		node->insn = sass_with_field(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
+		node->insn = sass_with_guard(node->insn, (node->insn.guard & SASS_PT) | (~end->insn.guard & SASS_NEGATED));
 	}
 	end->removed = true;
 }

@@ -16,17 +16,18 @@ struct node {
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
 	uint32_t index;                            /* index in the original probe */
 	bool removed, has_side_effect, slow;
-	bool live_out, live_in; /* these members of struct sass_pinned_results for this instruction */
+	bool live_out, live_in; /* the members of struct sass_pinned_results for this instruction */
 	uint32_t height;        /* estimated cycles from the node to the end of the probe */
-	uint32_t first_wait;    /* position in the new order of the first wait for its scoreboard; 0: nothing
-	                            * waits for it */
+	uint32_t first_wait;    /* position in the new order of the first wait for the node's scoreboard; 0: no
+	                         * instruction waits for it */
 	uint8_t board;
 };
 
 /* A value is the result of one instruction in one register or predicate. Values that must occupy consecutive registers
  * form a group. */
 struct values {
-	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value of which it is a copy; itself if it is none */
+	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value that this value copies; a value that is no
+	                                               * copy has its own number */
 	int8_t at[MAX_VALUES];
 	uint8_t writers[MAX_VALUES];
 	uint16_t n;
@@ -38,10 +39,11 @@ struct schedule {
 	uint16_t order[SASS_STRAIGHT_MAX_INSNS];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS]; /* estimated cycles from one instruction to a later one; 0:
-	                                                  * they are independent */
-	uint8_t wide[MAX_VALUES]; /* wide: alignment of a group; size: its registers; reg: its first register,
-	                                * or the number of a predicate */
+	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS]; /* estimated cycles from one instruction
+	                                                                     * to a later instruction; 0: they are
+	                                                                     * independent */
+	uint8_t wide[MAX_VALUES]; /* wide: alignment of a group. size: number of its registers. reg: its first
+	                           * register, or the number of a predicate. */
 	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
 	uint32_t free_at[MAX_VALUES]; /* position in the new order after which the registers of a group can be
 	                                * reused; UINT32_MAX: never */
@@ -57,44 +59,45 @@ static inline struct node *node_at(struct schedule *s, uint32_t index)
 }
 
 /* -- nodes -- */
-/* Is this straight-line code of known instructions, in which all lanes end at the last one at the latest? */
+/* Is the probe straight-line code of known instructions, in which all lanes end at the last instruction or before? */
 bool sass_schedule_is_straight(const struct sass_probe *p);
-/* Makes nodes and values of a probe's instructions. */
+/* Makes nodes and values of the instructions of a probe. */
 void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p);
-/* Joins the groups of a and b so that b's register is `off` after a's. */
+/* Joins the groups of a and b so that the register of b is `off` after the register of a. */
 void sass_schedule_join_groups(struct schedule *s, uint16_t a, uint16_t b, int off);
 /* Do two different values of one group have the same register? */
 bool sass_schedule_has_collision(const struct values *v);
-/* sass_schedule_reads(): does the node read v or a copy of it? v must not be a copy itself (same[v] == v).
- * sass_schedule_is_read(): does any remaining node read v, or the value of which v is a copy? */
+/* Does the node read v or a copy of v? v itself must not be a copy (same[v] == v). The second function: does any
+ * remaining node read v, or the value that v copies? */
 bool sass_schedule_reads(const struct schedule *s, const struct node *node, uint16_t v);
 bool sass_schedule_is_read(const struct schedule *s, uint16_t v);
 
-/* -- fewer instructions -- */
-/* Removes nodes whose results are known. Keeps a node if another one reads a predicate that it writes, because only
- * registers are preserved between probes. */
+/* -- removal of instructions -- */
+/* Removes the nodes whose results `pinned` declares as `live_in`. Keeps such a node if another node reads a predicate
+ * that it writes, because only registers keep their values between probes. */
 void sass_schedule_apply_known(struct schedule *s, const struct sass_pinned_results *pinned);
-/* Does a remaining node read one of the known results of this node? */
+/* Is the node `live_in`, and does a remaining node read one of its results? */
 bool sass_schedule_is_known_and_read(const struct schedule *s, const struct node *node);
 /* Removes copies, an early exit, and dead instructions. */
 void sass_schedule_simplify(struct schedule *s);
 
 /* -- the order -- */
-/* Returns the minimum distance in cycles from node a to the later node b; 0: they are independent. real: the
- * distance that stall counts must enforce; for a slow result, until a wait sees its scoreboard. Else the estimated
- * latency. */
+/* Returns the minimum distance in cycles from node a to the later node b, or 0 if they are independent. If `real` is
+ * true, this is the distance that stall counts must enforce; for a slow result, it ends when a wait sees its
+ * scoreboard. Otherwise it is the estimated latency. */
 unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, const struct node *b, bool real);
-/* Computes s->order, the new order. */
+/* Computes s->order. */
 void sass_schedule_find_order(struct schedule *s);
 
 /* -- registers -- */
-/* Allocates registers to groups of values, and predicates. pinned: NULL, or the results with fixed registers. */
+/* Allocates registers to groups of values, and allocates predicates. `pinned` has the results with fixed registers,
+ * or is NULL. */
 void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned);
 
 /* -- control bits -- */
 /* Assigns scoreboards to slow nodes. */
 void sass_schedule_assign_boards(struct schedule *s);
-/* Writes the instructions in their order, with their registers, stalls and waits. */
+/* Writes the instructions in their new order, with their registers, stalls and waits. */
 void sass_schedule_encode(struct schedule *s, struct sass_insn *to);
 
 #endif

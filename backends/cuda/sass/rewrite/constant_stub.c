@@ -8,15 +8,14 @@
 #include "patch.h"
 
 #define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
-#define UNIFORM_CYCLES 15          /* cycles until a uniform register that was written is readable */
+#define UNIFORM_CYCLES 15          /* cycles from the write of a uniform register until it can be read */
 #define MAX_STUB_INSNS 20
 
 struct stub_writer {
 	const struct sass_code *code;
 	struct sass_patched_code *out;
 	unsigned pending;
-	uint32_t regs; /* the first register of a stub: SASS_CONSTANT_ADDRESS of enum
-	                            * sass_constant_register */
+	uint32_t regs; /* first register of a stub, which holds SASS_CONSTANT_ADDRESS (enum sass_constant_register) */
 };
 
 static void emit(struct stub_writer *p, struct sass_insn insn)
@@ -24,17 +23,17 @@ static void emit(struct stub_writer *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-/* Emits a move of half of the address. The agent fills in the immediate: the address of the variable bank plus
- * `off`. */
+/* Emits a move of the low or high half of the address. The agent fills in the immediate: this half of the address of
+ * the variable bank plus `off`. */
 static void emit_half_address(struct stub_writer *p, bool high, uint32_t off)
 {
 	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
 	emit(p, sass_move_imm(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
-/* Emits the address of a constant that is read with an index. Clamps an out-of-range index to 0, so that the stub
- * reads no memory outside of the bank. The register may hold a signed or an unsigned 16-bit index; masking the sum
- * with the offset to 16 bits gives the same result for both. */
+/* Emits the computation of the address of a constant that is read with an index. Replaces an out-of-range index by
+ * 0, so that the stub reads no memory outside of the bank. The register may hold a signed or an unsigned 16-bit
+ * index. The sum of index and offset is masked to 16 bits, which gives the same result for both. */
 static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 {
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
@@ -48,32 +47,32 @@ static void emit_index(struct stub_writer *p, const struct sass_constant *k)
 	emit(p, sass_mul_add_wide(p->regs, index, 1, p->regs));
 }
 
-/* Emits the load and the wait for it. The load of an LDC writes its destination under its guard; the load of an
- * operand is unconditional. */
+/* Emits the load of the constant and the wait for it. The load for an LDC writes the destination of the LDC under
+ * its guard. The load of an arithmetic operand is unconditional. */
 static void emit_load(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	bool loaded = k->way == SASS_CONSTANT_LOADED;
-	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) :
+	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_access_width(own) :
 			 k->bytes == 8                   ? SASS_WIDTH_64 :
 							   SASS_WIDTH_32;
-	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE,
+	struct sass_insn load = sass_load(p->code->arch, loaded ? own.operand[0].reg : p->regs + SASS_CONSTANT_VALUE,
 					  p->regs, width);
 
 	emit(p, sass_nop(0, SASS_SCOREBOARD_CYCLES));
-	emit(p, sass_with_field(sass_with_field(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4,
-				loaded ? sass_field(own, 12, 4) : SASS_PT));
+	emit(p, sass_with_guard(sass_with_write_board(load, SASS_CONSTANT_BOARD), loaded ? own.guard : SASS_PT));
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SCOREBOARD_CYCLES));
 }
 
 static void emit_uniform(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
-		emit(p, sass_move_to_uniform(p->code->arch, sass_field(own, 16, 6) + i, p->regs + SASS_CONSTANT_VALUE + i));
+		emit(p, sass_move_to_uniform(p->code->arch, (own.operand[0].reg & SASS_URZ) + i,
+					     p->regs + SASS_CONSTANT_VALUE + i));
 	emit(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_CYCLES));
 }
 
-/* Emits the arithmetic instruction with a register operand. If it is slow, it reads the register after issue, so the
- * stub waits for it. */
+/* Emits the arithmetic instruction with a register operand. A slow instruction reads the register only after issue, so
+ * the stub waits until the instruction has read it. */
 static void emit_own(struct stub_writer *p, const struct sass_constant *k, struct sass_insn own)
 {
 	struct sass_insn by = sass_constant_to_register(own, k->way, p->regs + SASS_CONSTANT_VALUE);
@@ -92,7 +91,7 @@ static void emit_stub(struct stub_writer *p, uint32_t at)
 	unsigned waits = sass_wait_mask(own) | p->pending | (p->code->slow_predicates ? SASS_ALL_BOARDS : 0);
 	struct sass_constant k;
 
-	sass_decode_constant_read(own, &k); /* it succeeds: sass_code_read() has checked it */
+	sass_decode_constant_read(own, &k); /* succeeds, because sass_code_read() has checked the instruction */
 	p->out->insns[location] = sass_bra(p->code->arch, ((int64_t)p->out->n - location - 1) * SASS_INSN);
 	emit(p, sass_nop(waits, SASS_PREDICATE_CYCLES - MIN_BRANCH_CYCLES));
 	for (int high = 0; high < 2; high++)

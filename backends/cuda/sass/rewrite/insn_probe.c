@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stub_work.h"
 
-#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/isa/constant.h"
 #include "core/model/diag.h"
 #include "backends/cuda/sass/isa/operands.h"
 #include "backends/cuda/sass/probe/probe.h"
@@ -9,7 +9,7 @@
 
 #define ALL_BOARDS 0x3f
 #define MIN_BRANCH_CYCLES 5        /* minimum number of cycles from a branch to its target */
-#define STUB_EXTRA_INSNS 70        /* upper limit of the instructions of a stub, per body and without it: moves,
+#define STUB_EXTRA_INSNS 70        /* maximum number of instructions that a stub adds to each body: moves,
                                     * waits, the branch back */
 #define OPERAND_VALUES (0xfu << SASS_INPUT_REGISTER)
 
@@ -17,8 +17,8 @@
 
 /* -- number of registers -- */
 
-/* Returns the number of registers that bodies and constant stubs need; the stub of a constant read uses the same
- * registers between two bodies. */
+/* Returns the number of registers that bodies and constant stubs need. If a kernel instruction with a probe reads a
+ * constant, its constant stub runs between two bodies and uses the same registers. */
 static uint32_t count_body_regs(const struct sass_insn_probes *insn_probes, const struct sass_code *code)
 {
 	uint32_t most = code->nconstants ? SASS_CONSTANT_REGISTERS : 0;
@@ -48,65 +48,58 @@ size_t sass_insn_probes_max_insns(const struct sass_insn_probes *insn_probes)
 
 /* -- the code -- */
 
-/* Returns the move that replaces a body's load of a place value. It has the guard and waits of the load, and the
- * stall of a move. */
+/* Returns the move that replaces a load of a place value in a body. The move has the guard and waits of the load,
+ * and the stall of a move. */
 static struct sass_insn load_to_move(const struct stub_writer *p, const struct sass_insn_probe *at,
 				     struct sass_insn insn, enum sass_input value, unsigned half)
 {
-	unsigned to = sass_field(insn, 16, 8) + p->out->base;
+	unsigned to = insn.operand[0].reg + p->out->base;
 	struct sass_insn move = sass_input_is_per_lane(value) ?
 					sass_move(to, sass_stub_value_reg(p, value) + half) :
 					sass_move_imm(to, half ? 0 : sass_stub_place_constant(at, value));
 
-	return sass_with_field(sass_with_field(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6,
-			       sass_wait_mask(insn));
+	return sass_with_waits(sass_with_guard(move, insn.guard), sass_wait_mask(insn));
 }
 
 /* Returns an instruction of a body with its registers moved above the kernel's. */
 static struct sass_insn relocate_insn(const struct stub_writer *p, const struct sass_insn_probe *at, struct sass_insn insn)
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	enum sass_input value;
 	unsigned half;
 
 	if (sass_is_input_load(insn, &value, &half))
 		return load_to_move(p, at, insn, value, half);
-	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
-		struct sass_operand o = sass_operand(form, insn, i);
-
-		if (o.n)
-			insn = sass_with_field(insn, o.at, 8, o.reg + p->out->base);
-	}
+	sass_shift_registers(&insn, p->out->base);
 	return insn;
 }
 
-/* Returns an instruction of a body with branches. Removes the body's own convergence barriers, which the kernel may
- * use too; so lanes reconverge only at the end of the body. */
+/* Returns an instruction of a body with branches, with its registers moved above the kernel's. Removes the body's
+ * own convergence barriers, because the kernel may use them too. So lanes reconverge only at the end of the body. */
 static struct sass_insn relocate_divergent(const struct stub_writer *p, const struct sass_insn_probe *at,
 					   struct sass_insn insn)
 {
-	uint32_t to = sass_field(insn, 16, 8);
+	uint32_t to = insn.operand[0].reg;
 
-	if (!sass_barrier_at(insn))
+	if (sass_convergence_barrier(insn) < 0)
 		return relocate_insn(p, at, insn);
 	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && to != SASS_RZ)
-		return sass_with_field(sass_move_imm(to + p->out->base, 0), SASS_WAIT_AT, 6, sass_wait_mask(insn));
+		return sass_with_waits(sass_move_imm(to + p->out->base, 0), sass_wait_mask(insn));
 	return sass_nop(sass_wait_mask(insn), sass_stall(insn));
 }
 
-/* Emits a branch over the next `over` instructions for the lanes whose predicate does not hold; nothing if it is
+/* Emits a branch over the next `over` instructions for the lanes whose predicate does not hold. Emits nothing for
  * SASS_PT. */
 static void emit_branch_over(struct stub_writer *p, unsigned predicate, uint32_t over)
 {
 	struct sass_insn bra = sass_bra(p->code->arch, (int64_t)over * SASS_INSN);
 
 	if (predicate != SASS_PT)
-		emit(p, sass_with_field(bra, 12, 4, predicate ^ 8));
+		emit(p, sass_with_guard(bra, predicate ^ 8));
 }
 
-/* Emits a body with branches. Lanes for which the instruction does not execute branch around it. The lanes that
- * entered together reconverge after it at a barrier that only stubs use. Lanes of the same warp may use this barrier
- * in another stub at the same time; ptxas uses one barrier on both sides of a branch too. */
+/* Emits a body with branches. Lanes for which the kernel's instruction does not execute branch around the body. The
+ * lanes that entered together reconverge after the body at a barrier that only stubs use. Lanes of the same warp may
+ * use this barrier in another stub at the same time. ptxas, too, uses one barrier on both sides of a branch. */
 static void emit_divergent_body(struct stub_writer *p, const struct sass_insn_probe *at, unsigned guard, unsigned second)
 {
 	uint32_t n = at->body->n + 3, ways = (guard != SASS_PT) + (second != SASS_PT);
@@ -122,7 +115,8 @@ static void emit_divergent_body(struct stub_writer *p, const struct sass_insn_pr
 	emit(p, sass_bsync(p->barrier));
 }
 
-/* Emits a body. If it writes predicates, saves them before it, and restores them when all its writes are complete. */
+/* Emits a body. If the body writes predicates, saves the predicates before it, and restores them when all its writes
+ * are complete. */
 static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 {
 	uint8_t guard = at->place.guard, second = at->place.second;
@@ -144,8 +138,8 @@ static void emit_body(struct stub_writer *p, const struct sass_insn_probe *at)
 	}
 }
 
-/* For an instruction with two accesses: loads the values of the access of this place, unless the registers hold
- * them. */
+/* Makes the registers hold the values of the access of this place. The instruction may have two accesses, and the
+ * registers may hold the values of the other access. */
 static void switch_access(struct stub_writer *p, const struct sass_insn_probe *at, uint32_t values)
 {
 	const struct sass_access *a = &at->place.access;
@@ -166,8 +160,8 @@ static void emit_bodies(struct stub_writer *p, uint32_t from, uint32_t to, enum 
 	}
 }
 
-/* Emits a wait for the predicates that the instruction writes with variable latency, if bodies follow, because these
- * save the predicates. */
+/* Emits a wait for the predicates that the kernel's instruction writes with variable latency, if bodies follow.
+ * These bodies save the predicates, so the predicates must be complete. */
 static void emit_predicate_wait(struct stub_writer *p, uint32_t from, uint32_t to, struct sass_insn own)
 {
 	bool after = false;
@@ -188,8 +182,8 @@ static const struct sass_access *find_access(const struct sass_insn_probes *insn
 	return &insn_probes->list[from].place.access;
 }
 
-/* Emits the stub of one instruction, with the bodies of list[from] to list[to - 1]. An EXIT may already be a branch
- * to the exit probe. */
+/* Emits the stub of one instruction, with the bodies of list[from] to list[to - 1]. If the instruction is an EXIT,
+ * it may already be a branch to the exit probe. */
 static void emit_stub(struct stub_writer *p, uint32_t from, uint32_t to)
 {
 	uint32_t at = p->insn_probes->list[from].place.at, location = p->out->location[at], start = p->out->n, values = 0;
@@ -225,7 +219,7 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 
 	if (at->place.why)
 		return refuse(diag, "its instruction at 0x%x (%s) is %s, which a probe in machine code cannot observe",
-			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
+			      at->place.at * SASS_INSN, sass_op(own)->name, at->place.why);
 	if (at->body->place_values >> SASS_INPUT_ADDRESS & 1 && at->place.access.near)
 		return refuse(diag,
 			      "its access at 0x%x has no generic address in machine code; read mem.offset, the "
@@ -246,7 +240,7 @@ static int check_place(const struct stub_writer *p, const struct sass_insn_probe
 		return refuse(diag,
 			      "its instruction at 0x%x (%s) has operands whose registers are not "
 			      "known",
-			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name);
+			      at->place.at * SASS_INSN, sass_op(own)->name);
 	if (!sass_is_relocatable(code, at->place.at))
 		return refuse(diag,
 			      "its instruction at 0x%x cannot execute at another address, as a probe "

@@ -9,14 +9,15 @@
 #include "backends/cuda/sass/analysis/live.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
 
-#define MAX_INSNS_BETWEEN (3 + SASS_BARRIERS) /* upper limit of the instructions between the two probes */
+#define MAX_INSNS_BETWEEN (3 + SASS_BARRIERS) /* maximum number of instructions between the two probes */
 
 static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
-/* Copies the first probe. Slow instructions without a scoreboard get one, and its EXITs become branches to its end. */
+/* Copies the first probe. Adds a scoreboard to slow instructions without a scoreboard. Turns EXITs into branches to
+ * the end of the probe. */
 static void copy_first(const struct sass_arch *arch, const struct sass_probe *first, struct sass_insn *to)
 {
 	for (uint32_t i = 0; i < first->n; i++) {
@@ -28,9 +29,10 @@ static void copy_first(const struct sass_arch *arch, const struct sass_probe *fi
 	sass_insert_added_waits(first->insns, to, first->n);
 }
 
-/* Emits the code between the probes. It waits until nothing is in flight, and releases the convergence barriers of
- * the first probe, so that no lane waits for one that has continued. WARPSYNC reconverges the warp. If a probe has
- * barriers, patch_exit.c emits a copy for single lanes, in which no lane waits. */
+/* Emits the code between the probes. It waits until nothing is in flight. Then it releases the convergence barriers
+ * of the first probe, so that no lane waits there for a lane that has already left the probe. WARPSYNC reconverges
+ * the warp. If a probe has barriers, patch_exit.c also emits a copy that each lane runs separately, in which no lane
+ * waits. */
 static uint32_t emit_between(const struct sass_probe *first, enum sass_join_kind how, struct sass_insn *to)
 {
 	uint32_t n = 0;

@@ -5,16 +5,17 @@
 #include <stdlib.h>
 
 #include "constant_stub.h"
+#include "backends/cuda/sass/analysis/boards.h"
 #include "backends/cuda/sass/analysis/flight.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
 #include "backends/cuda/sass/probe/schedule.h"
 
-#define PAD 8                      /* a section is a multiple of this many instructions */
-#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* upper limit of the instructions before and after a probe */
+#define PAD 8                      /* the number of instructions of a section is a multiple of this */
+#define MAX_EXTRA_INSNS (8 + SASS_BARRIERS) /* maximum number of instructions before and after a probe */
 
 /* -- allocation -- */
 
-/* Returns the larger value in the entry and exit probes of the uint32_t member at offset `member`. */
+/* Returns the larger of two values: the uint32_t at offset `member` of the entry probe and of the exit probe. */
 static uint32_t max_member(const struct patch_ctx *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
@@ -48,8 +49,9 @@ static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 	return 0;
 }
 
-/* Assigns barriers from B15 down: first those that the kernel does not use, then the kernel's. Sharing these is
- * safe: before the kernel's first instruction and after its last one no lane waits at them. */
+/* Assigns convergence barriers to the barriers of the probes, from B15 down: first the barriers that the kernel does
+ * not use, then the kernel's. The probes can share the kernel's barriers, because no lane waits at them before the
+ * kernel's first instruction and after its last one. */
 static void map_barriers(struct patch_ctx *p)
 {
 	unsigned used = p->code->barriers_used, n = 0;
@@ -60,8 +62,8 @@ static void map_barriers(struct patch_ctx *p)
 				p->barrier[n++] = b;
 }
 
-/* Returns the predicates that the probe names, as bits; UINT32_MAX if the predicate fields of an instruction are
- * unknown. */
+/* Returns, as bits, the predicates that the probe names. Returns UINT32_MAX if the predicate fields of an
+ * instruction are unknown. */
 static unsigned named_predicates(const struct sass_probe *probe)
 {
 	unsigned used = 0;
@@ -70,15 +72,15 @@ static unsigned named_predicates(const struct sass_probe *probe)
 		int fields = sass_predicate_fields(probe->insns[i]);
 
 		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS && fields >= 0; f++)
-			used |= fields >> f & 1 ? 1u << sass_field(probe->insns[i], sass_predicate_at[f], 3) : 0;
+			used |= fields >> f & 1 ? 1u << sass_predicate(probe->insns[i], f) : 0;
 		if (fields < 0)
 			return UINT32_MAX;
 	}
 	return used & ((1u << SASS_PT) - 1);
 }
 
-/* Maps the predicates of the exit probe to ones that the kernel does not write, if enough are free. Then no
- * operation of the kernel in flight can write them. */
+/* Maps the predicates of the exit probe to predicates that the kernel does not write, if enough are free. Then no
+ * operation of the kernel that is in flight can write them. */
 static void map_predicates(struct patch_ctx *p)
 {
 	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? named_predicates(p->exit) : 0, next = 0;
@@ -107,20 +109,14 @@ bool sass_patch_may_clobber_predicates(const struct patch_ctx *p)
 struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
 					  const uint8_t barriers[SASS_BARRIERS])
 {
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	unsigned field = sass_barrier_at(insn);
+	int barrier = sass_convergence_barrier(insn);
 
-	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
-		struct sass_operand o = sass_operand(form, insn, i);
-
-		if (o.n)
-			insn = sass_with_field(insn, o.at, 8, o.reg + p->out->base);
-	}
-	return field ? sass_with_field(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
+	sass_shift_registers(&insn, p->out->base);
+	return barrier < 0 ? insn : sass_with_convergence_barrier(insn, barriers[barrier]);
 }
 
-/* Returns the cycles from the last predicate write to the end of the probe, at most SASS_PREDICATE_CYCLES; 0 if
- * lanes may branch to the end. */
+/* Returns the number of cycles from the last predicate write to the end of the probe, at most SASS_PREDICATE_CYCLES.
+ * Returns 0 if lanes may branch to the end. */
 static unsigned cycles_after_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
@@ -133,9 +129,8 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
 	return time < SASS_PREDICATE_CYCLES ? time : SASS_PREDICATE_CYCLES;
 }
 
-/* Adds a scoreboard to an instruction of the entry probe that is asynchronous and has none, if later code may
- * overwrite its registers: the kernel, an exit probe or a stub. If there is no such code, returns the instruction
- * unchanged. */
+/* Adds a scoreboard to a slow instruction of the entry probe that has no scoreboard, if later code may overwrite its
+ * registers. This code is the kernel, an exit probe or a stub. Without such code, returns the instruction unchanged. */
 static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
 {
 	if ((p->regs_above_kernel && !p->exit && !p->insn_probes.n && !p->code->nconstants) || !sass_lacks_board(insn))
@@ -143,17 +138,25 @@ static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass
 	return sass_with_board(insn, SASS_PROBE_SB);
 }
 
-unsigned sass_patch_pending_boards(const struct patch_ctx *p)
+/* Sets p->pending to the scoreboards that the probes may leave set. If probes share registers with the kernel, the
+ * entry probe waits for its own operations, so it leaves no scoreboard set. */
+static int find_pending(struct patch_ctx *p)
 {
-	unsigned left = 0;
+	uint32_t n = p->regs_above_kernel && p->entry ? p->entry->n : 0;
+	struct sass_insn *insns = calloc(n + 1, sizeof(*insns));
+	int err = insns ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; p->regs_above_kernel && p->entry && i < p->entry->n; i++)
-		left = sass_pending_boards(left, with_needed_board(p, p->entry->insns[i]));
-	return left | sass_insn_probes_pending(&p->insn_probes);
+	for (uint32_t i = 0; !err && i < n; i++)
+		insns[i] = with_needed_board(p, p->entry->insns[i]);
+	if (!err)
+		err = sass_boards_left(p->code->arch, insns, n, &p->pending);
+	p->pending |= sass_insn_probes_pending(&p->insn_probes);
+	free(insns);
+	return err;
 }
 
-/* Adds a scoreboard to operations of the kernel that have none, may be in flight at an exit, and access a register
- * of the exit probe. */
+/* Adds a scoreboard to each operation of the kernel that has no scoreboard, if the operation accesses a register of
+ * the exit probe and may be in flight at an exit. */
 static int add_boards(struct patch_ctx *p)
 {
 	uint32_t top = lane_bit_reg(p) + (p->exit->barriers > 0);
@@ -163,7 +166,7 @@ static int add_boards(struct patch_ctx *p)
 	for (uint32_t k = 0; !err && k < flights.n; k++) {
 		struct sass_insn *insn = &p->out->insns[flights.at[k]];
 
-		if (!sass_lacks_board(*insn) || !sass_flight_at_exit(p->code, &flights, k))
+		if (!sass_lacks_board(*insn) || !flights.at_exit[k])
 			continue;
 		*insn = sass_with_board(*insn, SASS_PROBE_SB);
 		p->out->nadded_boards++;
@@ -172,8 +175,8 @@ static int add_boards(struct patch_ctx *p)
 	return err;
 }
 
-/* Adds a scoreboard to instructions of the kernel that write a predicate with variable latency and have none,
- * because stubs save the predicates and the exit probe may write them. */
+/* Adds a scoreboard to instructions of the kernel that write a predicate with variable latency and without a
+ * scoreboard. This is needed because stubs save the predicates and the exit probe may write them. */
 static void add_predicate_boards(struct patch_ctx *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
@@ -192,10 +195,11 @@ struct sass_insn sass_exit_to_branch(const struct sass_arch *arch, struct sass_i
 		return insn;
 	if (!behind && sass_is_unconditional(insn))
 		return sass_nop(sass_wait_mask(insn), 1);
-	return sass_with_branch(arch, sass_with_field(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
+	return sass_with_branch(arch, sass_with_opcode(insn, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
 }
 
-/* Emits BREAK for each barrier of the entry probe, so that no lane waits there for lanes that left the probe early. */
+/* Emits BREAK for each barrier of the entry probe, so that no lane waits there for lanes that have left the probe
+ * early. */
 static void emit_breaks(struct patch_ctx *p)
 {
 	for (uint32_t b = 0; b < p->entry->barriers; b++)
@@ -231,7 +235,8 @@ static int emit_entry(struct patch_ctx *p)
 	return 0;
 }
 
-/* Extends stalls so that no inserted instruction waits for a scoreboard before the wait can see that it was set. */
+/* Extends stalls where an inserted instruction would wait for a scoreboard before the wait can see that the
+ * scoreboard was set. */
 static void enforce_scoreboard_latency(struct patch_ctx *p)
 {
 	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
@@ -239,7 +244,7 @@ static void enforce_scoreboard_latency(struct patch_ctx *p)
 
 		if (sass_stall(*insn) < SASS_SCOREBOARD_CYCLES &&
 		    sass_boards_set(*insn) & sass_wait_mask(p->out->insns[i + 1]))
-			*insn = sass_with_field(*insn, SASS_STALL_AT, 4, SASS_SCOREBOARD_CYCLES);
+			*insn = sass_with_stall(*insn, SASS_SCOREBOARD_CYCLES);
 	}
 }
 
@@ -265,9 +270,9 @@ static int emit_all(struct patch_ctx *p)
 	if (!err && p->entry)
 		err = emit_entry(p);
 	if (!err)
-		err = sass_emit_insn_probes(&p->insn_probes, p->code, sass_patch_pending_boards(p), p->out, p->diag);
+		err = sass_emit_insn_probes(&p->insn_probes, p->code, p->pending, p->out, p->diag);
 	if (!err)
-		err = sass_emit_constant_stubs(p->code, sass_patch_pending_boards(p), p->out);
+		err = sass_emit_constant_stubs(p->code, p->pending, p->out);
 	emit(p, sass_bra(p->code->arch, -SASS_INSN)); /* compilers end a section with this too */
 	pad(p);
 	if (!err)
@@ -294,6 +299,9 @@ int sass_patch_kernel(const struct sass_code *code, uint32_t regs, const struct 
 		return err;
 	map_barriers(&p);
 	map_predicates(&p);
+	err = find_pending(&p);
+	if (err < 0)
+		return err;
 	patched->insns = calloc(n, sizeof(*patched->insns));
 	patched->location = calloc(code->n + 1, sizeof(*patched->location));
 	if (!patched->insns || !patched->location)

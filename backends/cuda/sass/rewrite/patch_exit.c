@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     emits the exit probe: its waits, its code for converged warps, and its code for single lanes.
- * Before:   the kernel's code is in p->out, and registers, barriers and predicates are mapped.
+ * Does:     emits the exit probe: its waits, its code for converged warps, and its code that each lane runs separately.
+ * Before:   the kernel's code is in p->out. Registers, barriers and predicates are mapped.
  * After:    each EXIT of the kernel branches to the probe.
- * Requires: only votes that single lanes can perform (can_run_per_lane()), if the probe has barriers.
+ * Requires: if the probe has barriers, it has only votes that a lane can compute for itself (can_run_per_lane()).
  */
 #include "patch_work.h"
 
 #include "backends/cuda/sass/isa/scoreboard.h"
 #include "backends/cuda/sass/probe/schedule.h"
 
-#define MAX_FIXED_STALLS 3         /* number of stalls of SASS_STALL_MAX cycles until the slowest fixed-latency
+#define MAX_FIXED_STALLS 3         /* number of stalls of SASS_STALL_MAX cycles until even the slowest fixed-latency
                                     * result (HMMA) is ready */
 
 static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sass_insn insn)
@@ -19,12 +19,11 @@ static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sas
 
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1)
-			insn = sass_with_field(insn, sass_predicate_at[f], 3,
-					       p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+			insn = sass_with_predicate(insn, f, p->predicate[sass_predicate(insn, f)]);
 	return sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
-/* Returns the cycles from the first instruction of the probe to its first predicate write, at most
+/* Returns the number of cycles from the first instruction of the probe to its first predicate write, at most
  * SASS_PREDICATE_CYCLES. */
 static unsigned cycles_to_predicate(const struct sass_probe *probe)
 {
@@ -38,8 +37,9 @@ static unsigned cycles_to_predicate(const struct sass_probe *probe)
 	return SASS_PREDICATE_CYCLES;
 }
 
-/* Emits waits at the start of the exit probe, until the kernel no longer reads or writes what the probe writes.
- * Returns the scoreboards for which the first instruction of the probe itself must wait. */
+/* Emits waits at the start of the exit probe. After them the kernel no longer reads or writes the registers and
+ * predicates that the probe writes. Returns scoreboards for which the first instruction of the probe itself must
+ * wait. */
 static unsigned emit_exit_waits(struct patch_ctx *p)
 {
 	unsigned time = p->exit->barriers       ? SASS_VOTE_CYCLES :
@@ -48,10 +48,10 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 	bool late = sass_patch_may_clobber_predicates(p) && p->code->slow_predicates, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_wait_mask(sass_code_at(p->code, p->code->tail)) : 0;
 
-	waits |= late ? SASS_ALL_BOARDS : sass_patch_pending_boards(p);
+	waits |= late ? SASS_ALL_BOARDS : p->pending;
 	time += falls ? 0 : MIN_BRANCH_CYCLES;
-	if (falls && (late || !p->regs_above_kernel)) /* a wait does not see a scoreboard that the instruction just before it has
-	                                   * set */
+	if (falls && (late || !p->regs_above_kernel)) /* a wait does not see a scoreboard that the instruction before
+	                                               * it has set */
 		emit(p, sass_nop(0, MIN_BRANCH_CYCLES));
 	if (!p->regs_above_kernel) {
 		emit(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
@@ -66,27 +66,28 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 }
 
 /* Returns an instruction of the exit probe for a lane that executes it separately. Other lanes of the warp may run
- * the same code, so the lane uses no convergence barrier: it acts as a warp of one lane, which is always converged. */
+ * the same code, so the lane uses no convergence barrier. The lane acts as a warp of one lane, which is always
+ * converged. */
 static struct sass_insn to_single_lane(const struct patch_ctx *p, struct sass_insn insn)
 {
-	bool converges = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
+	bool converges = sass_convergence_barrier(insn) >= 0 || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
 
 	if (sass_opcode(insn) == SASS_OP_VOTE)
 		return sass_vote_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
 	if (sass_opcode(insn) == SASS_OP_MATCH)
 		return sass_match_alone(sass_patch_relocate_insn(p, insn, p->barrier), lane_bit_reg(p));
-	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* BMOV reads the mask of
-	                                                                                    * the lanes at the
-	                                                                                    * barrier, which is 0 */
-		return sass_with_field(sass_move_imm(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6,
-				       sass_wait_mask(insn));
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && insn.operand[0].reg != SASS_RZ) /* BMOV reads the mask of the
+	                                                                                * lanes at the barrier, which
+	                                                                                * is 0 */
+		return sass_with_waits(sass_move_imm(insn.operand[0].reg + p->out->base, 0), sass_wait_mask(insn));
 	return converges ? sass_nop(sass_wait_mask(insn), sass_stall(insn)) :
 			   sass_patch_relocate_insn(p, insn, p->barrier);
 }
 
-/* Emits the test whether all lanes of the warp are converged, and the probe for that case. It uses the barriers as
- * its compiler intended, because no other lane can use them then. Instructions without a mask (SHFL) may rely on
- * convergence too. Other lanes branch to the code for single lanes, which follows. */
+/* Emits the test whether all lanes of the warp are converged, and the probe for a converged warp. This probe uses
+ * the barriers that its compiler has chosen, because no other lane can use them then. Instructions without a mask
+ * (SHFL) may rely on convergence too. If the warp is not converged, lanes branch to the code that each lane runs
+ * separately, which follows. */
 static void emit_converged_path(struct patch_ctx *p)
 {
 	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -94,24 +95,22 @@ static void emit_converged_path(struct patch_ctx *p)
 
 	emit(p, sass_vote(p->out->base));
 	emit(p, sass_isetp_imm(0, p->out->base, UINT32_MAX, false));
-	emit(p, sass_with_field(apart, 12, 3, 0));
+	emit(p, sass_under(apart, 0));
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		emit(p, sass_patch_relocate_insn(p, p->exit->insns[i], own));
 	emit(p, sass_lane_bit(lane_bit_reg(p)));
 	emit(p, sass_nop(1, 1));
 }
 
-/* Do all votes only write a register: the mask of the lanes whose predicate holds (VOTE.ANY R, PT, P) or whose value
- * is equal (MATCH.ANY R)? Then a single lane can compute the result. */
+/* Returns true if all votes of the probe only write a register. The register receives the mask of the lanes whose
+ * predicate holds (VOTE.ANY R, PT, P) or whose value is equal (MATCH.ANY R). A lane that runs alone can compute such
+ * a mask. */
 static bool can_run_per_lane(const struct sass_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->n; i++) {
 		struct sass_insn insn = probe->insns[i];
-		bool votes = sass_opcode(insn) == SASS_OP_VOTE, matches = sass_opcode(insn) == SASS_OP_MATCH;
 
-		if ((votes && sass_field(insn, 72, 2) != 1) || (matches && !sass_field(insn, 79, 1)))
-			return false;
-		if ((votes || matches) && sass_field(insn, 81, 3) != SASS_PT)
+		if ((insn.opcode == SASS_OP_VOTE || insn.opcode == SASS_OP_MATCH) && !sass_is_plain_vote(insn))
 			return false;
 	}
 	return true;
@@ -123,7 +122,7 @@ int sass_patch_emit_exit(struct patch_ctx *p)
 	unsigned waits;
 
 	if (p->exit->barriers && !can_run_per_lane(p->exit))
-		return refuse(p->diag, "its probe at the exit has a vote that single lanes cannot perform");
+		return refuse(p->diag, "its probe at the exit has a vote that a lane cannot compute without other lanes");
 	if (p->code->tail != SASS_NONE)
 		p->out->n = p->code->tail;
 	p->out->exit = p->out->n;
@@ -134,15 +133,14 @@ int sass_patch_emit_exit(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		emit(p, p->exit->barriers ? to_single_lane(p, p->exit->insns[i]) :
 					    relocate_exit_insn(p, p->exit->insns[i]));
-	p->out->insns[first] = sass_with_field(p->out->insns[first], SASS_WAIT_AT, 6,
-					       sass_wait_mask(p->out->insns[first]) | waits);
+	p->out->insns[first] = sass_with_waits(p->out->insns[first], sass_wait_mask(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
 
 		if (at == p->code->tail)
 			continue;
-		*insn = sass_with_branch(p->code->arch, sass_with_field(*insn, 0, 12, SASS_OP_BRA),
+		*insn = sass_with_branch(p->code->arch, sass_with_opcode(*insn, SASS_OP_BRA),
 					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
 	}
 	return 0;

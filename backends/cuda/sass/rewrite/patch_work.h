@@ -17,13 +17,15 @@ struct patch_ctx {
 	struct sass_insn_probes insn_probes;
 	struct sass_patched_code *out;
 	bool regs_above_kernel;         /* the probes use only registers above the kernel's */
-	uint8_t barrier[SASS_BARRIERS]; /* convergence barrier of the twin for each barrier of a probe */
-	uint8_t predicate[SASS_PT + 1]; /* predicate of the twin for each predicate of the exit probe */
+	uint8_t barrier[SASS_BARRIERS]; /* barrier[b]: convergence barrier of the twin for barrier b of a probe */
+	uint8_t predicate[SASS_PT + 1]; /* predicate[p]: predicate of the twin for predicate p of the exit probe */
 	bool uses_free_predicates;      /* the kernel writes none of the predicates in predicate[] */
+	unsigned pending;               /* scoreboards, as bits, that the entry probe and the bodies may leave set */
 	struct gpubpf_diag *diag;
 };
 
-/* Returns the register, above those of the exit probe, that holds the lane's bit in code for single lanes. */
+/* Returns the register that holds the lane's bit in code that each lane runs separately. It is above the registers
+ * of the exit probe. */
 static inline unsigned lane_bit_reg(const struct patch_ctx *p)
 {
 	return p->out->base + p->exit->regs;
@@ -34,14 +36,12 @@ static inline void emit(struct patch_ctx *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-/* Returns an instruction of a probe with its registers and barriers in the twin. barriers[]: the barrier of the twin
- * for each one of the probe. */
+/* Returns an instruction of a probe with the registers and barriers that it has in the twin. In the twin,
+ * barriers[b] replaces barrier b of the probe. */
 struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass_insn insn,
 					  const uint8_t barriers[SASS_BARRIERS]);
 /* Does the exit probe write predicates that the kernel may write too? */
 bool sass_patch_may_clobber_predicates(const struct patch_ctx *p);
-/* Returns the scoreboards that the entry probe and the bodies may leave set, as bits. */
-unsigned sass_patch_pending_boards(const struct patch_ctx *p);
 /* Emits the exit probe, and replaces each EXIT of the kernel by a branch to it. Returns 0, or -EINVAL with the
  * reason in p->diag. */
 int sass_patch_emit_exit(struct patch_ctx *p);

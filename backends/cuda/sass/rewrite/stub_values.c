@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Place values that the bodies of probes read: allocation of their registers, and the code that loads them. */
+/* Place values that the bodies of probes read: allocates their registers and emits the code that loads them. */
 #include "stub_work.h"
 
 #include "backends/cuda/sass/isa/operands.h"
 
 /* -- registers -- */
 
-/* mem.addr and mem.offset share registers: in global memory they are equal, and an access to shared or local memory
- * (`near`) has only the offset. */
+/* mem.addr and mem.offset share registers. In global memory they are equal. An access to shared or local memory
+ * (`near`) has only an offset. */
 static enum sass_input shared_value(enum sass_input value)
 {
 	return value == SASS_INPUT_OFFSET ? SASS_INPUT_ADDRESS : value;
@@ -49,7 +49,7 @@ static void emit_address(struct stub_writer *p, const struct sass_access *a)
 	emit(p, sass_mul_add_wide(to, one, a->offset, uniform ? to : from));
 }
 
-/* Emits the offset of a near access: register * scale + uniform register + constant. */
+/* Emits the computation of the offset of a near access: register * scale + uniform register + constant. */
 static void emit_offset(struct stub_writer *p, const struct sass_access *a)
 {
 	uint32_t to = sass_stub_value_reg(p, SASS_INPUT_ADDRESS);
@@ -76,38 +76,38 @@ static void emit_value(struct stub_writer *p, const struct sass_access *a, enum 
 	}
 }
 
-/* Emits moves of two words from the registers `from` to from + n - 1; words beyond n are 0. */
+/* Emits moves of n words, at most two, from register `from` on to the registers of the value. Missing words are 0. */
 static void emit_words(struct stub_writer *p, enum sass_input value, uint32_t from, uint32_t n)
 {
 	for (unsigned i = 0; i < 2; i++)
 		emit(p, sass_move(sass_stub_value_reg(p, value) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
 }
 
-/* Emits the mask of the lanes that take the branch: the AND of the lanes for which `guard` and for which `second`
- * holds. */
+/* Emits the mask of the lanes that take the branch. It is the AND of the mask of the lanes for which `guard` holds
+ * and of the lanes for which `second` holds. */
 static void emit_taken_mask(struct stub_writer *p, uint32_t to, unsigned guard, unsigned second)
 {
 	uint32_t one = p->saved_at + 1;
 
-	emit(p, sass_with_field(sass_vote(to), 87, 4, guard));
+	emit(p, sass_with_in(sass_vote(to), guard));
 	if (second == SASS_PT)
 		return;
-	emit(p, sass_with_field(sass_vote(one), 87, 4, second));
+	emit(p, sass_with_in(sass_vote(one), second));
 	emit(p, sass_and(to, to, one));
 }
 
-/* BRA.U also depends on a uniform predicate. The stub saves the predicates, and this one receives the AND of all
- * three. */
+/* Whether a lane takes a BRA.U depends on two lane predicates and a uniform predicate. The stub saves the predicates
+ * and writes the AND of these three to COMBINED_PREDICATE. */
 #define COMBINED_PREDICATE 0
 
 void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, uint32_t values)
 {
-	unsigned guard = sass_field(own, 12, 4), second = sass_field(own, 87, 4);
+	unsigned guard = own.guard, second = own.in;
 	bool warps = sass_opcode(own) == SASS_OP_BRA_U && values & (1u << SASS_INPUT_LANES | 1u << SASS_INPUT_TAKEN);
 
 	if (warps) {
 		emit(p, sass_save_predicates(p->saved_at));
-		emit(p, sass_and_predicates_uniform(COMBINED_PREDICATE, guard, second, sass_field(own, 24, 4)));
+		emit(p, sass_and_predicates_uniform(COMBINED_PREDICATE, guard, second, own.operand[1].reg & 0xf));
 		guard = COMBINED_PREDICATE;
 		second = SASS_PT;
 	}
@@ -118,9 +118,9 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 		uint32_t to = sass_stub_value_reg(p, SASS_INPUT_TAKEN);
 
 		emit(p, sass_move_imm(to, 0));
-		emit(p, sass_with_field(sass_move_imm(to, 1), 12, 4, guard));
+		emit(p, sass_with_guard(sass_move_imm(to, 1), guard));
 		if (second != SASS_PT)
-			emit(p, sass_with_field(sass_move_imm(to, 0), 12, 4, second ^ 8));
+			emit(p, sass_with_guard(sass_move_imm(to, 0), second ^ 8));
 	}
 	if (values >> SASS_INPUT_LANES & 1)
 		emit_taken_mask(p, sass_stub_value_reg(p, SASS_INPUT_LANES), guard, second);
@@ -132,7 +132,7 @@ void sass_stub_emit_branch_values(struct stub_writer *p, struct sass_insn own, u
 	}
 }
 
-/* Loads the lower 64 bits of each operand, and 0 for operands that the instruction does not have. */
+/* Loads the lower 64 bits of each operand. Loads 0 for operands that the instruction does not have. */
 void sass_stub_emit_operands(struct stub_writer *p, struct sass_insn own, uint32_t values)
 {
 	struct sass_operand named[SASS_OPERANDS];

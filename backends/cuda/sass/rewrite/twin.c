@@ -28,7 +28,7 @@ static int make_contents(struct writer *w, uint32_t bank)
 		set_data(w, w->section[graph], w->calls, calls);
 	set_data(w, w->section[w->kernel->info], w->info, info);
 	set_data(w, w->section[sass_section_find(w->app, ".nv.info")], w->general, general);
-	set_data(w, w->section[w->kernel->text], w->patched->insns, w->patched->n * SASS_INSN);
+	set_data(w, w->section[w->kernel->text], w->words, w->patched->n * SASS_INSN);
 	set_data(w, SECTION_SYMBOLS, w->symbols, w->nsymbols * sizeof(*w->symbols));
 	set_data(w, SECTION_STRINGS, w->strings, w->strings_size);
 	for (uint32_t i = 1; i < w->nsections; i++)
@@ -44,7 +44,7 @@ static int make_contents(struct writer *w, uint32_t bank)
 	return 0;
 }
 
-/* Adds the file offset of its section to each binding, after sass_twin_write_file() has laid out the file. */
+/* Adds the file offset of the section to each binding. sass_twin_write_file() must have laid out the file. */
 static void finish_bindings(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->twin->nbindings; i++) {
@@ -61,7 +61,7 @@ static int check(struct writer *w)
 	if (w->app->nsections + 8 > SHN_LORESERVE)
 		return refuse(w, "its image has too many sections");
 	if (!sass_section_find(w->app, ".nv.info"))
-		return refuse(w, "the image does not state how many registers it has");
+		return refuse(w, "the image does not state the number of registers of the kernel");
 	if (constants && sass_relocations_of(w->app, constants))
 		return refuse(w, "its constants have relocations, which twins do not support");
 	return 0;
@@ -106,8 +106,12 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
 	w.is_selected = calloc(app->nsymbols + 1, sizeof(*w.is_selected));
 	w.selected = malloc((app->nsymbols + 1) * sizeof(*w.selected));
-	if (w.section && w.symbol && w.is_selected && w.selected)
+	w.words = calloc(patched->n, sizeof(*w.words));
+	for (uint32_t i = 0; w.words && i < patched->n; i++)
+		w.words[i] = sass_encode(patched->insns[i]);
+	if (w.section && w.symbol && w.is_selected && w.selected && w.words)
 		err = make(&w);
+	free(w.words);
 	free(w.sections);
 	free(w.section);
 	free(w.symbol);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles the addresses in a kernel's constants and code. Functions of the driver and data of the compiler get a
- * relocation in the twin. Variables of the application get a binding, which the agent fills in. A kernel with another
- * address is refused.
+ * Handles the addresses in a kernel's constants and code. The address of a driver function or of compiler data gets a
+ * relocation in the twin. The address of an application's variable gets a binding, which the agent fills in. A kernel
+ * with another kind of address is refused.
  */
 #include "twin_work.h"
 
@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "backends/cuda/sass/analysis/addresses.h"
-#include "backends/cuda/sass/analysis/constant.h"
+#include "backends/cuda/sass/isa/constant.h"
 
-#define IMMEDIATE_AT 4             /* byte offset in an instruction of its immediate in bits 32 to 63 */
+#define IMMEDIATE_AT 4             /* byte offset of the immediate in an instruction, where it has bits 32 to 63 */
 
 /* -- c[0x4]: addresses -- */
 
-/* Is the symbol constant data of the compiler? No code writes it, so the twin can have a copy. */
+/* Is the symbol constant data that the compiler has generated? No code writes such data, so the twin can have a
+ * copy. */
 static bool is_constant_data(const struct writer *w, const struct sass_symbol *s)
 {
 	return s->section && s->section != SASS_NONE && s->section == sass_section_find(w->app, ".nv.global.init") &&
@@ -64,7 +65,7 @@ static int read_address(struct writer *w, uint64_t off)
 	for (uint32_t i = 0; i < w->twin->nbindings; i++)
 		if (w->twin->bindings[i].off == off)
 			return 0;
-	if (!sass_address_at(w->app, off, &a)) /* data is copied unchanged */
+	if (!sass_address_at(w->app, off, &a)) /* data, not an address: copied unchanged */
 		return sass_relocations_each(w->app, section, covers_offset, &off) ?
 			       refuse(w, "it reads an address with a relocation of unknown type") :
 			       0;
@@ -86,7 +87,8 @@ static int read_each_address(void *arg, const struct sass_relocation *address)
 	return read_address(arg, address->off);
 }
 
-/* Handles each address that the kernel reads from c[0x4]; all addresses there, if the offset of one read is unknown. */
+/* Handles each address that the kernel reads from c[0x4]. If the offset of one read is unknown, handles all
+ * addresses in c[0x4]. */
 static int read_addresses(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *s = &w->app->sections[bank];
@@ -98,7 +100,7 @@ static int read_addresses(struct writer *w, uint32_t bank)
 
 		if (sass_constant_bank(insn) != 4)
 			continue;
-		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
+		if (sass_is(insn, SASS_OPERATION_ULDC_INDEXED))
 			return refuse(w, "it reads addresses by an index, which twins do not support");
 		if (!sass_reads_address(w->code, i, &off))
 			return sass_relocations_each(w->app, bank, read_each_address, w);
@@ -158,8 +160,8 @@ int sass_twin_addresses_of_code(struct writer *w, uint32_t section)
 
 /* -- addresses of __constant__ variables, in stubs -- */
 
-/* Returns the symbol of the variable at this offset of the bank; else another symbol of the bank, as a base; 0: the
- * bank has no named variable. */
+/* Returns the symbol of the variable at this offset of the bank. If no variable covers the offset, returns another
+ * symbol of the bank, as a base. Returns 0 if the bank has no named variable. */
 static uint32_t find_constant_symbol(const struct writer *w, uint32_t bank, uint32_t off)
 {
 	uint32_t found = 0;

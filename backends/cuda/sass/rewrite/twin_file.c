@@ -11,13 +11,14 @@
 #include <stdlib.h>
 
 #define CODE_ALIGN 128
-#define REGS_SHIFT 24              /* position in a text section's sh_info of the number of registers, with ABI
+#define REGS_SHIFT 24              /* bit position of the number of registers in sh_info of a code section, with ABI
                                     * version 7 */
 #define ABI_REGS_IN_INFO 7
 
 /* -- headers -- */
 
-/* Returns the number of symbols up to the last local one, because compilers mix local symbols with others. */
+/* Returns the number of symbols up to the last local symbol. Compilers mix local symbols with others, so some of
+ * these may not be local. */
 static uint32_t count_local_symbols(const struct writer *w)
 {
 	uint32_t n = w->nsymbols;
@@ -27,7 +28,8 @@ static uint32_t count_local_symbols(const struct writer *w)
 	return n;
 }
 
-/* Returns the sh_info of the section of a callee: its symbol in the twin and, with ABI version 7, its registers. */
+/* Returns the sh_info of the section of a callee: the callee's symbol in the twin and, with ABI version 7, its
+ * number of registers. */
 static uint32_t function_info(const struct writer *w, uint32_t info)
 {
 	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << REGS_SHIFT) - 1 : UINT32_MAX;
@@ -65,7 +67,7 @@ static size_t align(size_t n, size_t to)
 	return to > 1 ? (n + to - 1) / to * to : n;
 }
 
-/* Returns the number of bytes that the section has in the file. */
+/* Returns the number of bytes that the section occupies in the file. */
 static size_t file_bytes(const struct out_section *s)
 {
 	return s->data ? s->head.sh_size : 0;
@@ -91,8 +93,8 @@ static size_t lay_out(struct writer *w)
 
 #define SEGMENT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR)
 
-/* Builds a segment for each run of sections with the same access rights, after two for the program headers. Returns
- * the number of segments. */
+/* Builds a segment for each run of sections with the same access rights. The first two segments, which the caller
+ * makes, are for the program headers. Returns the number of segments. */
 static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
 {
 	const struct out_section *before = NULL;

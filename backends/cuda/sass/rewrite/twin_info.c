@@ -23,7 +23,7 @@ static bool is_known_symbol_attr(uint8_t attr)
 
 static int refuse_attr(uint8_t attr, struct gpubpf_diag *diag)
 {
-	return gpubpf_diag_refuse(diag, INJECT, "the image has an unknown attribute of it (0x%02x)", attr);
+	return gpubpf_diag_refuse(diag, INJECT, "its .nv.info section has an unknown attribute (0x%02x)", attr);
 }
 
 int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
@@ -41,11 +41,11 @@ int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel
 			return refuse_attr(item.attr, diag);
 		ends += attrs[item.attr] == ATTR_EXITS;
 	}
-	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image has more than one list of its exits") : 0;
+	return ends > 1 ? gpubpf_diag_refuse(diag, INJECT, "the image has more than one list of the kernel's exits") : 0;
 }
 
-/* Returns the value of a .nv.info item for a symbol in the twin: for the kernel, the twin's registers, or its larger
- * stack. */
+/* Returns the value that an item of .nv.info has in the twin. In the items of the kernel, the number of registers
+ * becomes the twin's. A stack size becomes the maximum of the kernel's and the probes' stack sizes. */
 static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
 {
 	bool own = symbol == w->kernel->symbol;
@@ -62,8 +62,8 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Lists, rising, the items of .nv.info for the symbols of the twin and the items without a symbol. Returns 0 or
- * -ENOMEM. */
+/* Lists in rising order the items of .nv.info for the symbols of the twin and the items without a symbol. Returns 0
+ * or -ENOMEM. */
 static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
 {
 	const struct sass_chains *items = &w->app->items;
@@ -118,7 +118,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 	uint32_t symbol = sass_get32(at);
 
 	if (symbol >= w->app->nsymbols || (symbol && !w->symbol[symbol]))
-		return refuse(w, "an attribute of it names a symbol that its twin does not have");
+		return refuse(w, "one of its .nv.info attributes names a symbol that its twin does not have");
 	put32(at, w->symbol[symbol]);
 	return 0;
 }
@@ -140,8 +140,8 @@ static size_t write_exits(const struct writer *w, uint8_t *to)
 
 #define FORMAT_BYTE 2              /* the value is the byte after the attribute */
 
-/* Writes an item that declares the block barrier of the counting code, if the kernel declares none. Returns its size
- * in bytes. */
+/* Writes an item that declares the block barrier of the counting code, if the twin counts lanes and the kernel
+ * declares no barrier. Returns the size of the item in bytes, or 0. */
 static size_t write_barrier(const struct writer *w, const struct sass_section *info, uint8_t *to)
 {
 	static const uint8_t one[4] = { FORMAT_BYTE, SASS_ATTR_NUM_BARRIERS, 1, 0 };
@@ -161,7 +161,7 @@ static int write_item(struct writer *w, const struct sass_item *item, uint8_t *t
 
 	switch (attrs[item->attr]) {
 	case ATTR_SYMBOL:
-		return n < 8 ? refuse(w, "the image's .nv.info of it is invalid") : map_symbol(w, to + 4);
+		return n < 8 ? refuse(w, "its .nv.info section is invalid") : map_symbol(w, to + 4);
 	case ATTR_SYMBOLS:
 		for (size_t k = 4; !err && k + 4 <= n; k += 4)
 			err = map_symbol(w, to + k);
@@ -195,8 +195,9 @@ int sass_twin_info(struct writer *w, size_t *size)
 	return err;
 }
 
-/* Builds .nv.callgraph: pairs of symbols, caller and callee. A pair of 0 and a negative number begins another list.
- * From the number CALLS_BY_POINTER down the lists are prototypes, which the twin omits. */
+/* Builds .nv.callgraph, which has lists of pairs of symbols, caller and callee. A pair of 0 and a negative number
+ * begins another list. If that number is CALLS_BY_POINTER or below, the lists from there on are prototypes, which
+ * the twin omits. */
 int sass_twin_calls(struct writer *w, uint32_t section, size_t *size)
 {
 	const struct sass_section *s = &w->app->sections[section];

@@ -2,7 +2,7 @@
 /*
  * Does:     selects the sections of the application's cubin that the twin copies, and puts all sections in order.
  * Before:   sass_texts_find() has listed the code sections.
- * After:    w->sections has all sections. Symbols, strings and attributes have no contents yet.
+ * After:    w->sections has all sections. The sections of symbols, strings and attributes have no contents yet.
  * Requires: nothing.
  */
 #include "twin_work.h"
@@ -12,7 +12,7 @@
 
 #include "backends/cuda/sass/isa/lane_count.h"
 
-#define MERCURY 0x10000000         /* sh_flags of a section that holds the same code in another form, for other
+#define MERCURY 0x10000000         /* bit of sh_flags: the section holds the same code in another form, for other
                                     * architectures */
 #define MAX_NEW_SECTIONS 12        /* maximum number of sections of the twin that are neither copied nor code */
 
@@ -60,15 +60,16 @@ static uint32_t add_copy(struct writer *w, uint32_t from)
 	return add(w, sass_twin_section_name(w, s->name), &s->head, s->data, from);
 }
 
-/* Does the section belong to the code of another kernel? This compares section numbers, because a large module has
- * thousands of such sections and comparing names is slow. */
+/* Does the section belong to the code of another kernel? A large module has thousands of such sections. So this
+ * compares section numbers, because comparing names is slow. */
 static bool is_of_other_code(const struct writer *w, const struct sass_section *s)
 {
 	return s->head.sh_info != w->kernel->text && s->head.sh_info < w->app->nsections &&
 	       w->app->sections[s->head.sh_info].head.sh_flags & SHF_EXECINSTR;
 }
 
-/* Does the twin copy the section: does it describe the whole module or belong to the kernel's code section? */
+/* Does the twin copy the section? It does so if the section describes the whole module or belongs to the kernel's
+ * code section. */
 static bool is_copied(const struct writer *w, uint32_t i)
 {
 	const struct sass_section *s = &w->app->sections[i];
@@ -90,8 +91,9 @@ static bool is_copied(const struct writer *w, uint32_t i)
 	return false;
 }
 
-/* Returns the position of a copied section: 0 not loaded, 1 constants of the module, (2 code), 3 data without
- * contents, 4 constants of the kernel. Loaders find segments by this order. */
+/* Returns the rank of a copied section, which decides its position in the twin. Sections that are not loaded have
+ * rank 0, constants of the module 1, data without contents 3, and constants of the kernel 4. Rank 2 belongs to code,
+ * which is not copied. Loaders find segments by this order. */
 static int rank(const struct sass_section *s)
 {
 	if (begins(s->name, ".nv.constant0.") || begins(s->name, ".nv.constant2."))
@@ -156,7 +158,7 @@ static void add_own(struct writer *w)
 	add(w, ".debug_frame", &frames, NULL, 0);
 }
 
-/* of: index in the application's cubin of the section that the relocations apply to */
+/* Adds a section of relocations that apply to section `of`, an index in the application's cubin. */
 static void add_relocations(struct writer *w, const char *name, const Elf64_Rela *relocations, uint32_t n, uint32_t of)
 {
 	const Elf64_Shdr head = { .sh_type = SHT_RELA,
@@ -185,8 +187,8 @@ static int add_code_relocations(struct writer *w)
 	return err;
 }
 
-/* Returns the size of the shared memory rounded up to its alignment: there dynamic shared memory begins. A counter
- * in the gap before would be part of that memory. */
+/* Returns the size of the shared memory rounded up to its alignment, which is where dynamic shared memory begins. A
+ * counter in the gap before this offset would not stay the last word of shared memory. */
 static uint64_t aligned_size(const Elf64_Shdr *head)
 {
 	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
@@ -194,10 +196,11 @@ static uint64_t aligned_size(const Elf64_Shdr *head)
 	return head->sh_size + (over ? head->sh_addralign - over : 0);
 }
 
-#define MAX_SHARED_BYTES (1u << 20) /* limit in bytes of the size and of the alignment of shared memory; more than
+#define MAX_SHARED_BYTES (1u << 20) /* limit in bytes of the size and of the alignment of shared memory, more than
                                      * any block has */
 
-/* Adds the counter after all shared memory of the block. A kernel without shared memory gets a section for it. */
+/* Adds the counter after all shared memory of the block. A kernel without shared memory gets a section for the
+ * counter. */
 static int add_count_word(struct writer *w)
 {
 	uint32_t own = sass_section_of(w->app, ".nv.shared.", w->kernel->text);
@@ -238,7 +241,7 @@ int sass_twin_choose_sections(struct writer *w, uint32_t bank)
 	if (w->probes->sections[bank].data)
 		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
 	add_rank(w, 1);
-	add(w, sass_twin_section_name(w, text->name), &text->head, w->patched->insns, w->kernel->text);
+	add(w, sass_twin_section_name(w, text->name), &text->head, w->words, w->kernel->text);
 	for (uint32_t i = 1; i < w->texts.n; i++)
 		add_copy(w, w->texts.section[i]);
 	if (w->nrelocations && data)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does:     selects the application's symbols that the twin needs, adds the probes' words, and renumbers relocations.
+ * Does:     selects the application's symbols that the twin needs, adds the symbols of the probes' words, and renumbers
+ *           relocations.
  * Before:   sass_twin_choose_sections() has chosen the sections.
  * After:    w->symbols and w->strings are complete, and w->symbol maps indices.
  * Requires: nothing.
@@ -26,7 +27,7 @@ void sass_twin_add_symbol(struct writer *w, uint32_t symbol)
 	w->is_selected[symbol] = 1;
 }
 
-/* Adds the functions of the driver that the kernel or its callees may call. */
+/* Selects the symbols of the driver functions that the kernel or its callees may call. */
 static void select_externs(struct writer *w)
 {
 	const struct sass_section *s = &w->app->sections[w->kernel->info];
@@ -92,7 +93,7 @@ static void append_symbols(struct writer *w)
 	}
 }
 
-/* Appends the symbols of the words in c[0x3] of the probes, by which the agent finds them. */
+/* Appends the symbols of the words in c[0x3] of the probes. The agent finds the words by these symbols. */
 static void append_words(struct writer *w, uint32_t bank)
 {
 	for (uint32_t i = 1; w->constants && i < w->probes->nsymbols; i++) {

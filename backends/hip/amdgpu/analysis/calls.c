@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling convention is AMDGPU Usage, "Non-Kernel Functions". A callee returns no values in scalar registers; it
- * receives its return address in s[30:31]. So a scalar register that a caller reads after a call, without having
- * written it, holds its value from before the call. Compilers know which registers a callee preserves, by the
- * convention or because they have seen its code.
+ * Tracks constants in scalar registers across calls. The calling convention is described in AMDGPU Usage, "Non-Kernel
+ * Functions". A callee returns no values in scalar registers, and it receives its return address in s[30:31].
+ *
+ * Compilers know which registers a callee preserves, from the convention or from the callee's code. So the
+ * value of a scalar register from before a call is still valid if code reads the register after the call.
  */
 #include "calls.h"
 
@@ -14,34 +15,35 @@
 
 #include "backends/hip/amdgpu/isa/access.h"
 
-#define REGISTERS 106          /* number of scalar registers that code can name: s0 and up */
-#define MAX_STATE_BYTES (64u << 20) /* bytes of states; for larger code all values stay unknown */
+#define REGISTERS 106          /* number of scalar registers that code can name: s0 to s105 */
+#define MAX_STATE_BYTES (64u << 20) /* limit for all states; for larger code, all values stay unknown */
 
 enum { NOTHING, LOW, HIGH, DESCRIPTOR };
 
-/* the known value of a register. LOW, HIGH: half of address `at` in the file. DESCRIPTOR: word `at` of the descriptor
- * of private memory */
+/* The known value of a register. LOW, HIGH: the lower or upper half of the virtual address `at` in the file.
+ * DESCRIPTOR: word number `at` of the descriptor of private memory. */
 struct known {
 	uint64_t half : 2, at : 62;
 };
 
-/* known values before an instruction */
+/* the known register values before an instruction */
 struct state {
 	struct known reg[REGISTERS];
 	bool visited, has_sum;
-	uint8_t sum;      /* if has_sum: SCC is the carry of an add whose result is in this register, */
-	uint64_t at;      /* which added to the low half of this address */
-	uint32_t literal; /* this literal */
+	uint8_t sum;      /* if has_sum: register with the result of the last add; SCC is the carry of this add */
+	uint64_t at;      /* if has_sum: the first operand of the add is the low half of this address */
+	uint32_t literal; /* if has_sum: the second operand of the add */
 };
 
 struct trace {
 	struct hip_steps *steps;
 	uint64_t address;
 	const struct hip_elf *elf;
-	uint32_t *number;            /* [word] index + 1 of the step that begins there; 0: none */
-	struct state *at;            /* known values at the branch targets, indexed by order[step] - 1 */
-	uint32_t *order;             /* [step] number of the branch target from 1; 0: it is none */
-	uint32_t *pending, npending; /* stack of steps at which the analysis continues */
+	uint32_t *number; /* [offset / 4] index + 1 of the step that begins at this offset; 0: none */
+	struct state *at; /* known values at each branch target; a step's entry is at[order[step] - 1] */
+	/* [step] number of the branch target, counted from 1; 0: the step is not a target */
+	uint32_t *order;
+	uint32_t *pending, npending; /* stack of the steps from which the analysis has to continue */
 };
 
 static bool has_prefix(const char *text, const char *with)
@@ -89,7 +91,7 @@ static void read_register(const char *text, uint8_t *first, uint8_t *n)
 	}
 }
 
-/* Reads a number as the disassembler prints it; "null" is 0. Returns false for anything else. */
+/* Parses a number in the notation of LLVM's disassembler; "null" is 0. Returns false if the text is not a number. */
 static bool parse_number(const char *text, uint32_t *value)
 {
 	char *end;
@@ -108,8 +110,8 @@ static bool has_literal(int what)
 	return what == HIP_STEP_ADD || what == HIP_STEP_ADD_CARRY || what == HIP_STEP_LOAD;
 }
 
-/* Returns true if the instruction has the form with which a kernel's first code adds the wave's offset to the
- * descriptor of private memory. The register then still holds a word of the descriptor. */
+/* Returns true for the two instructions with which a kernel's prologue adds the wave's scratch offset to the descriptor
+ * of private memory. The destination register still holds a word of the descriptor afterwards. */
 static bool completes_descriptor(const char *name, const char *operands)
 {
 	unsigned to, from;
@@ -179,7 +181,7 @@ static void set_address(struct state *s, uint32_t first, uint64_t at)
 	s->reg[first + 1] = (struct known){ HIGH, at };
 }
 
-/* Returns the address in two registers, or UINT64_MAX if unknown. */
+/* Returns the address in the two source registers of the step, or UINT64_MAX if it is unknown. */
 static uint64_t address_in(const struct state *s, const struct hip_step *step)
 {
 	const struct known *low = &s->reg[step->from];
@@ -196,7 +198,7 @@ static bool descriptor_in(const struct state *s, const struct hip_step *step)
 	return true;
 }
 
-/* Returns true if section i contains the address and its contents never change after loading. */
+/* Returns true if section i contains the address and never changes after loading: .got or .data.rel.ro. */
 static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 {
 	const uint8_t *bytes;
@@ -209,7 +211,8 @@ static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 	return head.sh_flags & SHF_ALLOC && (!strcmp(name, ".got") || !strcmp(name, ".data.rel.ro"));
 }
 
-/* Returns the file address that a relocation section stores into the word at `address`, or UINT64_MAX. */
+/* Returns the address (virtual, in the file) that a relocation of this section stores into the 8 bytes at `address`, or
+ * UINT64_MAX. */
 static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
@@ -230,7 +233,7 @@ static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *byte
 	return UINT64_MAX;
 }
 
-/* Returns the file address that the loader stores into the word at `address`, or UINT64_MAX. */
+/* Returns the address (virtual, in the file) that the loader stores into the 8 bytes at `address`, or UINT64_MAX. */
 static uint64_t loaded_address(const struct trace *t, uint64_t address)
 {
 	uint64_t value = UINT64_MAX;
@@ -254,8 +257,8 @@ static void add_carry(struct state *s, const struct hip_step *step, const struct
 		set_address(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
 }
 
-/* Returns true if the sign extension does not change the register: addresses have 48 bits, and this is an upper
- * half. */
+/* Returns true if the sign extension leaves the register unchanged. The register holds the upper half of an address,
+ * and addresses have 48 bits. */
 static bool is_noop_extension(const struct hip_step *step, const struct state *s)
 {
 	return step->what == HIP_STEP_EXTEND && step->nto == 1 && step->nfrom == 1 && step->to == step->from &&
@@ -299,7 +302,8 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 	}
 }
 
-/* Merges the state of another path into a step: values that differ become unknown. */
+/* Merges the state at the end of a path into the state at a branch target. Registers whose values differ become
+ * unknown. */
 static void merge_state(struct trace *t, uint32_t step, const struct state *s)
 {
 	struct state *at = &t->at[t->order[step] - 1];
@@ -318,7 +322,7 @@ static void merge_state(struct trace *t, uint32_t step, const struct state *s)
 		t->pending[t->npending++] = step;
 }
 
-/* Applies the steps from `step` on, up to the next branch target. */
+/* Applies the steps from `step` to the end of its basic block. */
 static void walk_block(struct trace *t, uint32_t step)
 {
 	struct state s = t->at[t->order[step] - 1];
@@ -345,7 +349,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Numbers the steps and the branch targets. Returns the number of targets. */
+/* Sets `number` and `order` for all steps. Returns the number of branch targets. */
 static uint32_t number_steps(struct trace *t, uint32_t start)
 {
 	struct hip_step *list = t->steps->list;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: tracks constants in scalar registers, to find callees and accesses to private memory.
- * Before: calls go to a register pair, and buffer accesses use a descriptor in registers.
- * After: each call has its callee's address, and each buffer access is marked if the descriptor is the lane's.
- * Requires: all reachable instructions. Addresses of functions are s_getpc_b64 plus a distance, or a word that the
- * loader fills. The analysis merges the values of all paths to an instruction.
+ * Does: tracks constants in scalar registers, to find the callees of calls and the accesses to private memory.
+ * Before: a call names a register pair with the callee's address. A buffer access names registers with a descriptor.
+ * After: each call has its callee's address if known. Each buffer access through the descriptor of the lane's private
+ * memory is marked.
+ * Requires: the list has all reachable instructions. A function's address is s_getpc_b64 plus a constant, or a word
+ * that the loader relocates. At an instruction with several predecessors, the analysis merges the values of all paths.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_CALLS_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_CALLS_H
@@ -15,28 +16,29 @@
 #include "backends/hip/amdgpu/isa/flow.h"
 #include "backends/hip/amdgpu/object/elf.h"
 
-/* an instruction, as far as the analysis needs it */
+/* The effect of an instruction on the scalar registers, as far as the analysis needs it. */
 struct hip_step {
-	uint32_t off, target; /* offset of the instruction and of a branch's target, in bytes from the first
-				    * instruction */
+	/* offsets of the instruction and of its branch target, in bytes from the start of the code */
+	uint32_t off, target;
 	enum hip_flow flow;
 	enum {
-		HIP_STEP_OTHER, /* writes `to` and `second_to` */
+		HIP_STEP_OTHER, /* sets `to` and `second_to` to unknown values */
 		HIP_STEP_WAIT,  /* no effect */
-		HIP_STEP_PC,    /* to = the address after the instruction */
+		HIP_STEP_PC,    /* to = the address of the next instruction */
 		HIP_STEP_ADD,
-		HIP_STEP_ADD_CARRY, /* to = from + literal, of 32 bits */
-		HIP_STEP_EXTEND,    /* sign-extends the upper half of an address, which does not change it */
+		HIP_STEP_ADD_CARRY, /* to = from + the 32-bit literal (ADD), plus the carry (ADD_CARRY) */
+		HIP_STEP_EXTEND,    /* sign-extends a register, which leaves the upper half of an address unchanged */
 		HIP_STEP_MOVE,      /* to = from */
-		HIP_STEP_LOAD,      /* to = 64 bits at from + literal */
+		HIP_STEP_LOAD,      /* to = the 8 bytes at address from + literal */
 		HIP_STEP_CALL,      /* jumps to the address in `from` */
-		HIP_STEP_COMPLETE,  /* adds the wave's offset to a word of the descriptor */
+		HIP_STEP_COMPLETE,  /* adds the wave's scratch offset to a word of the descriptor of private memory */
 		HIP_STEP_BUFFER,    /* accesses memory through the descriptor in `from` */
 	} what;
-	uint8_t to, nto, second_to, nsecond_to, from, nfrom; /* scalar registers: index of the first, and how many */
+	/* ranges of scalar registers: first register and number of registers */
+	uint8_t to, nto, second_to, nsecond_to, from, nfrom;
 	uint32_t literal;
-	uint64_t callee; /* out, of CALL: the function's address, or UINT64_MAX */
-	bool is_private; /* out, of BUFFER: the descriptor is that of the lane's private memory */
+	uint64_t callee; /* output for HIP_STEP_CALL: address of the callee, or UINT64_MAX if unknown */
+	bool is_private; /* output for HIP_STEP_BUFFER: the descriptor is that of the lane's private memory */
 };
 
 struct hip_steps {
@@ -44,12 +46,13 @@ struct hip_steps {
 	uint32_t n, room;
 };
 
-/* Adds an instruction as LLVM's disassembler prints it. Returns 0 or -ENOMEM. */
+/* Appends an instruction, with name and operands in the notation of LLVM's disassembler. Returns 0 or -ENOMEM. */
 int hip_steps_add(struct hip_steps *steps, const char *name, const char *operands, uint32_t off, enum hip_flow flow,
 		  uint32_t target);
-/* Computes the members marked `out`. The first instruction is at `start`, and `address` is that of byte 0 in the file.
- * Four registers from `descriptor` on hold the descriptor of the lane's private memory at `start`, unless it is -1. If
- * `elf` is not NULL, words that the loader fills are followed. Returns 0 or -ENOMEM. */
+/* Computes the output members of all steps. `start` is the offset of the first instruction, and `address` is the
+ * virtual address of offset 0. `descriptor` is the first of the four registers that hold the descriptor of the lane's
+ * private memory at `start`, or -1. `elf` is the code's file, for function addresses that the loader stores in memory;
+ * NULL: ignore them. Returns 0 or -ENOMEM. */
 int hip_steps_follow(struct hip_steps *steps, uint32_t start, uint64_t address, int descriptor, const struct hip_elf *elf);
 
 #endif

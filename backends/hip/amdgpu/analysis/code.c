@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: reads the reachable instructions of a kernel or function, and lists those that a twin must replace.
+ * Does: reads the reachable instructions of a GPU kernel or function, and lists the instructions that a twin must
+ * replace.
  * Before: the bytes of a code object.
- * After: struct hip_code has the words, the patches, the used registers and the callees.
+ * After: struct hip_code has the flags of each code word, the patches, the used registers and the callees.
  * Requires: LLVM's AMDGPU disassembler (backends/hip/amdgpu/isa/disassembler.c).
  */
 #include "patch.h"
@@ -19,23 +20,23 @@
 #include "calls.h"
 #include "core/model/diag.h"
 
-#define MAX_BYTES (4u << 20) /* bytes of code of one kernel or function */
+#define MAX_BYTES (4u << 20) /* limit for the code of one kernel or function */
 #define MID_JUMP_REASON "a branch goes to the middle of a jump"
-#define PADDING 32           /* bytes; LLVM's disassembler crashes on an instruction whose literal is cut off */
+#define PADDING 32           /* bytes after the code: LLVM's disassembler crashes if the buffer ends inside a literal */
 
 struct reader {
 	LLVMDisasmContextRef disasm;
-	uint8_t *bytes; /* a copy of the code, followed by PADDING zeros */
+	uint8_t *bytes; /* copy of the code, followed by PADDING zero bytes */
 	size_t size;
 	struct hip_code *code;
 	const struct hip_isa *isa;
 	uint32_t how; /* enum hip_reading */
 	uint32_t start;
 	uint64_t address;
-	struct hip_steps steps; /* recorded with HIP_READ_CALLS, to find callees */
+	struct hip_steps steps; /* the instructions read so far, to find callees; only with HIP_READ_CALLS */
 	struct hip_far_jump far;
-	bool indexed;      /* vector registers are indexed at the current instruction */
-	uint32_t *pending; /* stack of reachable offsets; lowest bit: `indexed` there */
+	bool indexed;      /* the current instruction runs in the mode that indexes vector registers */
+	uint32_t *pending; /* stack of offsets to read next; bit 0 of an entry: `indexed` at that offset */
 	uint32_t npending, room;
 	struct gpubpf_diag *diag;
 };
@@ -45,19 +46,19 @@ static int refuse(struct reader *r, const char *why, uint32_t off)
 	return gpubpf_diag_set(r->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why, off);
 }
 
-/* Checks an instruction that was already read, when another path reaches it: both paths must index vector registers, or
- * neither. */
+/* Checks that a second path to an instruction has the same mode as the first path: both index vector registers, or
+ * neither does. */
 static int check_revisit(struct reader *r, uint32_t off)
 {
 	if (!(r->code->words[off / 4] & HIP_WORD_INDEXED) == r->indexed)
-		return refuse(r, "registers are indexed on some paths to an instruction", off);
+		return refuse(r, "vector registers are indexed on some paths to an instruction, but not on all", off);
 	return 0;
 }
 
 static int push_offset(struct reader *r, int64_t off)
 {
 	if (off < 0 || off % 4 || (uint64_t)off + 4 > r->size)
-		return refuse(r, "a branch leaves its code", off < 0 ? 0 : off);
+		return refuse(r, "a branch target lies outside of the code", off < 0 ? 0 : off);
 	if (r->code->words[off / 4] & HIP_WORD_IN_FAR_JUMP)
 		return refuse(r, MID_JUMP_REASON, off);
 	if (r->code->words[off / 4] & HIP_WORD_BEGINS)
@@ -80,7 +81,7 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	struct hip_code *code = r->code;
 	struct hip_patch *grown = code->patches;
 
-	if (!(code->npatches & (code->npatches - 1))) /* doubles the room whenever the count is a power of two */
+	if (!(code->npatches & (code->npatches - 1))) /* double the capacity if the count is a power of two */
 		grown = realloc(code->patches, (code->npatches ? 2 * code->npatches : 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -95,8 +96,9 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	return &grown[code->npatches++];
 }
 
-/* Returns where control goes after the instruction, considering r->how. In a function, s_setpc_b64 returns or is a tail
- * call. In a twin, stubs call probes by s_call_b64, and the probes return by s_setpc_b64. */
+/* Returns where control goes after the instruction. The answer for s_setpc_b64 and s_call_b64 depends on r->how. In a
+ * function, s_setpc_b64 returns or is a tail call. In a twin, stubs call probes by s_call_b64, and probes return by
+ * s_setpc_b64. */
 static enum hip_flow flow_in_context(const struct reader *r, const char *name)
 {
 	enum hip_flow flow = hip_flow_of(name);
@@ -128,8 +130,8 @@ static uint32_t target_of(const struct reader *r, uint32_t off)
 	return hip_code_target(off, word_at(r, off));
 }
 
-/* Marks an instruction's words, and refuses overlapping instructions, which a twin could not replace. The current
- * clause has *clause more instructions (ISA guides, "S_CLAUSE"). */
+/* Sets the flags of an instruction's words. Refuses overlapping instructions, because a twin could not replace them.
+ * *clause is the number of instructions left in the current clause (ISA guides, "S_CLAUSE"). */
 static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t size, uint32_t *clause)
 {
 	uint8_t *words = r->code->words + off / 4;
@@ -149,7 +151,8 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
 }
 
-/* Adds a far jump, which becomes a branch in the twin. No branch may go to its instructions, except to the first. */
+/* Adds a patch for a far jump, which the twin replaces by a branch. Only the first instruction of the sequence may be a
+ * branch target. */
 static int add_far_jump(struct reader *r, uint32_t off)
 {
 	struct hip_patch *patch = add_patch(r, HIP_PATCH_FAR_JUMP, off);
@@ -162,7 +165,7 @@ static int add_far_jump(struct reader *r, uint32_t off)
 	return 0;
 }
 
-/* Adds a patch for an instruction at which programs can run. */
+/* Adds a patch for an instruction that can be a place of a probe, unless r->how excludes it. */
 static int add_insn_patch(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_access accesses[HIP_MAX_ACCESSES];
@@ -208,20 +211,23 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 
 	hip_code_record_registers(r->code, name, operands);
 	if (hip_changes_vectors(r->isa, name, operands))
-		return refuse(r, "it skips vector instructions, or indexes registers, in an unsupported way", off);
+		return refuse(r,
+			      "it skips vector instructions (VSKIP), or indexes vector registers other than by "
+			      "s_set_gpr_idx_on",
+			      off);
 	if (hip_enables_exceptions(name, operands))
 		return refuse(r, "it enables arithmetic exceptions, which a probe could raise", off);
 	if (!strncmp(name, "s_setreg_", 9) && strstr(operands, "SCHED_MODE"))
 		return refuse(r, "it turns off the hardware's handling of hazards (SCHED_MODE), which probes need", off);
 	if (r->indexed && (!strcmp(name, "s_swappc_b64") || !strcmp(name, "s_setpc_b64")))
-		return refuse(r, "it calls functions, or returns, while registers are indexed", off);
+		return refuse(r, "it calls a function, or returns, in the mode that indexes vector registers", off);
 
 	r->code->calls |= !strncmp(name, "s_swappc_b64", 12);
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
 	if (!strcmp(name, "s_getpc_b64")) {
 		patch = add_patch(r, HIP_PATCH_PC, off);
 		if (patch && !hip_patch_read_pair(patch, operands))
-			return refuse(r, "it reads its own address in an unsupported way", off);
+			return refuse(r, "s_getpc_b64 writes to registers other than a scalar pair or VCC", off);
 	} else if (!strcmp(name, "s_endpgm")) {
 		patch = add_patch(r, HIP_PATCH_END, off);
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
@@ -232,7 +238,7 @@ static int record_insn(struct reader *r, const char *name, const char *operands,
 	return patch ? 0 : -ENOMEM;
 }
 
-/* Records what programs at any instruction can read about it. */
+/* Records the size, opcode and registers of the instruction, which gpu/insn programs can read. */
 static void describe(const struct reader *r, struct hip_patch *patch, uint32_t size, const char *name, const char *operands)
 {
 	patch->size = size;
@@ -242,7 +248,7 @@ static void describe(const struct reader *r, struct hip_patch *patch, uint32_t s
 	hip_patch_describe(patch, name, operands);
 }
 
-/* Reads instructions from an offset up to the next one that does not fall through. */
+/* Reads instructions from an offset up to the first one after which control does not fall through. */
 static int read_run(struct reader *r, uint32_t off)
 {
 	uint32_t clause = 0;
@@ -287,7 +293,7 @@ static int read_run(struct reader *r, uint32_t off)
 			return err;
 		off += n;
 		if (off + 4 > r->size)
-			return refuse(r, "control runs off its end", off);
+			return refuse(r, "control runs past the end of the code", off);
 	}
 	return check_revisit(r, off);
 }
@@ -314,14 +320,14 @@ static int add_callee(struct hip_code *code, uint64_t callee)
 	return 0;
 }
 
-/* Returns true if the call stores its return address in two general registers. */
+/* Returns true if the call stores its return address in two general-purpose scalar registers. */
 static bool has_return_pair(const struct hip_patch *call)
 {
 	return call->registers[0].file == 's' && call->registers[0].n == 2 && call->registers[0].first < HIP_VCC;
 }
 
-/* Records a call, a return or a tail call. By the calling convention the return address is in s[30:31], so a jump
- * through these registers returns. */
+/* Records a call, a return or a tail call. By the calling convention the return address is in s[30:31], so a jump to
+ * the address in these registers is a return. */
 static int record_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
 {
 	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
@@ -337,7 +343,8 @@ static int record_call(struct reader *r, const struct hip_step *step, struct hip
 	return add_callee(r->code, step->callee);
 }
 
-/* Sets the space of an access through a descriptor. Only the descriptor of the lane's private memory can be recognized. */
+/* Sets the memory space of an access through a descriptor. The analysis only recognizes the descriptor of the lane's
+ * private memory. */
 static void set_buffer_space(struct hip_access *a, const struct hip_step *step)
 {
 	if (a->why || a->by != HIP_AT_BUFFER)

@@ -34,7 +34,8 @@ int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_de
 	return 0;
 }
 
-/* Returns the bytes from an address to the end of its text section, and the number of bytes before it. */
+/* Returns the bytes from an address to the end of its executable section, or NULL. Sets *size to their number, and
+ * *before to the number of bytes of the section before the address. */
 static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_t *before, size_t *size)
 {
 	const uint8_t *bytes;
@@ -66,20 +67,20 @@ int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_dia
 	size_t before;
 
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
-		return hip_refuse(diag, "the metadata names no descriptor");
+		return hip_refuse(diag, "the code object's metadata does not name the kernel's descriptor");
 	snprintf(name, sizeof(name), "%.*s", (int)app->meta.symbol_len, app->meta.symbol);
 	if (!hip_elf_find(&symbols, name, &kd) ||
 	    !(descriptor = hip_elf_at(&app->elf, kd.st_value, sizeof(app->descriptor))))
 		return hip_refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	if ((app->descriptor.rsrc2 & HIP_USER_SGPRS) >> HIP_USER_SGPRS_SHIFT > HIP_MAX_USER_SGPRS)
-		return hip_refuse(diag, "its descriptor requests more scalar registers than a wave begins with");
+		return hip_refuse(diag, "its descriptor requests more than 16 user registers");
 	if (app->descriptor.rsrc2 & HIP_EXCEPTIONS)
 		return hip_refuse(diag, "its descriptor enables arithmetic exceptions, which a probe could raise");
 	app->address = kd.st_value + app->descriptor.entry;
 	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
-		return hip_refuse(diag, "the descriptor's entry lies outside of the code");
+		return hip_refuse(diag, "the kernel's entry point lies outside of the code");
 	if (!twin)
 		before = 0;
 	app->wave32 = app->isa->wave32 && app->descriptor.properties & HIP_WAVE32;
@@ -91,7 +92,8 @@ int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_dia
 	return hip_code_read(app->isa, app->wave32, how, &at, &app->code, diag);
 }
 
-/* By the calling convention s[0:3] hold the descriptor of the lane's private memory, if there is one. */
+/* By the calling convention s[0:3] hold the descriptor of the lane's private memory if the code uses one. So
+ * at.descriptor stays 0. */
 int hip_app_kernel_read_function(struct hip_app_kernel *app, uint64_t address, struct gpubpf_diag *diag)
 {
 	uint32_t how = reading_flags(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
@@ -136,7 +138,7 @@ static bool is_part(const struct hip_app_kernel *app, uint64_t address)
 	return false;
 }
 
-/* Appends app->code and app->bytes, a kernel or function, to a twin's code `all`. */
+/* Appends the kernel or function in app->code and app->bytes to a twin's code *all, and adds it to app->parts. */
 static int add_part(struct hip_app_kernel *app, const char *name, struct hip_code *all)
 {
 	struct hip_code *code = &app->code;
@@ -171,7 +173,7 @@ static int add_part(struct hip_app_kernel *app, const char *name, struct hip_cod
 	return 0;
 }
 
-/* Returns the first callee that is not part of the twin, or UINT64_MAX. */
+/* Returns the address of the first callee that the twin does not contain yet, or UINT64_MAX. */
 static uint64_t next_callee(const struct hip_app_kernel *app, const struct hip_code *all)
 {
 	for (uint32_t i = 0; i < all->npatches; i++)
@@ -180,7 +182,20 @@ static uint64_t next_callee(const struct hip_app_kernel *app, const struct hip_c
 	return UINT64_MAX;
 }
 
-#define MAX_CODE_BYTES (256u << 20) /* of a kernel and its functions, which may overlap in a malformed image */
+/*
+ * Limit for the code of a kernel and all its callees, in bytes. In a malformed image functions may overlap, so the
+ * image's size does not limit the sum of their sizes.
+ */
+#define MAX_CODE_BYTES (256u << 20)
+
+/* Refuses code with indirect calls: they would run the original functions, which have no probes. */
+static int check_calls(const struct hip_app_kernel *app, struct gpubpf_diag *diag)
+{
+	if (!app->code.has_indirect_calls)
+		return 0;
+	return hip_refuse(diag, "it calls functions through pointers or addresses in memory, so their instructions "
+				"are not in its twin");
+}
 
 static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
 {
@@ -191,9 +206,8 @@ static int add_function(struct hip_app_kernel *app, uint64_t address, struct hip
 	gpubpf_diag_init(&why);
 	hip_app_kernel_function_name(app, address, name);
 	err = hip_app_kernel_read_function(app, address, &why);
-	if (!err && app->code.has_indirect_calls)
-		err = hip_refuse(&why, "it calls functions through pointers or addresses in memory, so their "
-				       "instructions are not in its twin");
+	if (!err)
+		err = check_calls(app, &why);
 	if (!err && app->code.size > MAX_CODE_BYTES - all->size)
 		err = hip_refuse(&why, "the kernel and its callees have more than 256 MiB of code");
 	if (!err)
@@ -222,11 +236,10 @@ int hip_app_kernel_add_callees(struct hip_app_kernel *app, struct gpubpf_diag *d
 {
 	struct hip_code all = { 0 };
 	uint64_t callee;
-	int err;
+	int err = check_calls(app, diag);
 
-	if (app->code.has_indirect_calls)
-		return hip_refuse(diag, "it calls functions through pointers or addresses in memory, so their "
-					"instructions are not in its twin");
+	if (err < 0)
+		return err;
 	err = add_part(app, "", &all);
 	hip_code_finish(&app->code);
 	while (!err && (callee = next_callee(app, &all)) != UINT64_MAX)

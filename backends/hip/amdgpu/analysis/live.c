@@ -24,13 +24,14 @@ struct hip_registers hip_live_used(const struct hip_app_kernel *app)
 
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
 {
-	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst, all registers of the
-										   * kernel are live */
+	/* default: all registers of the kernel are live */
+	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs };
 
 	if (place->kind == GPUBPF_SITE_ENTRY)
 		live.to = 1;
 
-	live.to = live.to < live.most ? live.to : live.most; /* the kernel's count includes accumulation registers */
+	/* kernel->regs includes accumulation registers, so it may exceed HIP_MAX_VECTOR */
+	live.to = live.to < live.most ? live.to : live.most;
 	return live;
 }
 

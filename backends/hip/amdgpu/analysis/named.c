@@ -16,7 +16,10 @@ void hip_named_lines(const struct hip_app_kernel *app, struct gpubpf_lines *line
 		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
 }
 
-/* Returns the number of parts of the twin. Without a twin it is 1: one kernel or function is inspected. */
+/*
+ * Returns the number of parts of the twin. While a single kernel or function is inspected, app->parts is NULL and the
+ * number is 1.
+ */
 static uint32_t nparts(const struct hip_app_kernel *app)
 {
 	return app->parts ? app->nparts : 1;
@@ -56,7 +59,7 @@ static int find_starts(struct hip_app_kernel *app, const struct gpubpf_lines *li
 	return 0;
 }
 
-/* Reads a string of an entry. NULL: it does not end in the section. */
+/* Reads a NUL-terminated string at *at and advances *at past it. Returns NULL if the section ends before the NUL. */
 static const char *read_string(const uint8_t *bytes, size_t size, size_t *at)
 {
 	const char *begin = (const char *)bytes + *at;
@@ -82,7 +85,7 @@ static void read_marks(struct hip_app_kernel *app, const uint8_t *bytes, size_t 
 			continue;
 		patch->mark = name;
 		if (!hip_reg_read(reg, &patch->marked) || patch->marked.n != 2)
-			patch->why = "the value of a mark there has an unknown form";
+			patch->why = "the value of the mark at this instruction is not in a register pair";
 	}
 }
 

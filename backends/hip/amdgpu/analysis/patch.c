@@ -47,7 +47,7 @@ void hip_code_record_registers(struct hip_code *code, const char *name, const ch
 			!strncmp(name, "v_swmma", 7);
 }
 
-/* Reads a register, EXEC or M0 with which a text begins. */
+/* Parses the register, EXEC or M0 at the start of the text. Returns false if there is none. */
 static bool read_register(const char *text, struct hip_reg *reg)
 {
 	if (!strncmp(text, "exec", 4)) {

@@ -19,14 +19,15 @@ static const struct unit_row {
 #include "memory.def"
 };
 
-#define UNIT 0x80000000u /* in a row's spaces: add the spaces of its unit */
+/* flag in the member `spaces` of a row: the access may also be in the spaces of the row's unit */
+#define UNIT 0x80000000u
 #define GPUBPF_RMW_NONE 0
 
 static const struct row {
 	enum unit unit;
 	const char *pattern;
 	uint32_t access, bytes, op;
-	uint32_t step; /* nonzero: two accesses, whose offsets count steps of this many bytes */
+	uint32_t step; /* nonzero: the instruction has two accesses, whose offsets count units of this many bytes */
 	uint32_t spaces;
 	const char *why;
 	bool none;
@@ -43,7 +44,7 @@ static const struct row {
 struct operands {
 	char text[MAX_OPERANDS][24];
 	uint32_t n;
-	char rest[128]; /* text after the last operand: offset:16 glc */
+	char rest[128]; /* text after the last operand, for example "offset:16 glc" */
 };
 
 bool hip_reg_read(const char *text, struct hip_reg *reg)
@@ -94,7 +95,7 @@ static int32_t modifier(const struct operands *ops, const char *name)
 	return at ? strtol(at + strlen(name), NULL, 0) : 0;
 }
 
-/* Returns true if the modifiers contain a word such as glc. */
+/* Returns true if the modifiers after the operands contain a word, for example glc. */
 static bool has_word(const struct operands *ops, const char *word)
 {
 	const char *at = strstr(ops->rest, word);
@@ -107,7 +108,10 @@ static void set_unknown(struct hip_access *a)
 	a->why = "an access with an unknown operand";
 }
 
-/* Reads operand number *next, and increments *next. The operand is a register of one of these files, or off, null or 0. */
+/*
+ * Parses operand number *next and increments *next. The operand must be off, null, 0, or a register of a kind in
+ * `files`, such as "sv". For any other operand the access becomes unknown.
+ */
 static struct hip_reg read_operand(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
 {
 	struct hip_reg reg = { 0 };
@@ -125,7 +129,7 @@ static struct hip_reg sub_register(struct hip_reg reg, uint32_t first, uint32_t 
 	return (struct hip_reg){ reg.file, reg.first + first, n };
 }
 
-/* Sets the value's registers. A compare and swap has the new value before the compared one. */
+/* Sets the registers of the stored value. In a compare and swap, the new value precedes the compared value. */
 static void set_value(struct hip_access *a, struct hip_reg data)
 {
 	uint32_t n = (a->bytes + 3) / 4;
@@ -137,7 +141,8 @@ static void set_value(struct hip_access *a, struct hip_reg data)
 		a->compared = sub_register(data, n, n);
 }
 
-/* Operands of global_, flat_ and scratch_: [destination,] address [, value] [, scalar address] */
+/* Parses the operands of global_, flat_ and scratch_ instructions: [destination,] address [, value] [, scalar
+ * address] */
 static void read_vector(struct hip_access *a, const char *name, const struct operands *ops)
 {
 	bool flat = !strncmp(name, "flat_", 5), scratch = !strncmp(name, "scratch_", 8);
@@ -162,7 +167,7 @@ static void read_vector(struct hip_access *a, const char *name, const struct ope
 		set_unknown(a);
 }
 
-/* Operands: value, vector offset, descriptor, scalar offset */
+/* Parses the operands of buffer_ instructions: value, vector offset, descriptor, scalar offset */
 static void read_buffer(struct hip_access *a, const struct operands *ops)
 {
 	uint32_t next = 0;
@@ -181,7 +186,7 @@ static void read_buffer(struct hip_access *a, const struct operands *ops)
 		set_unknown(a);
 }
 
-/* Operands: [destination,] address [, values] */
+/* Parses the operands of an access to group memory: [destination,] address [, values] */
 static void read_group(struct hip_access *a, const char *name, const struct operands *ops, const struct row *row,
 		       uint32_t part)
 {
@@ -206,7 +211,7 @@ static void read_group(struct hip_access *a, const char *name, const struct oper
 		set_unknown(a);
 }
 
-/* Operands: destination, address, offset */
+/* Parses the operands of a scalar load: destination, address, offset */
 static void read_scalar(struct hip_access *a, const struct operands *ops)
 {
 	uint32_t next = 0;
@@ -241,8 +246,8 @@ static void read_operands(struct hip_access *a, const char *name, const struct o
 		read_vector(a, name, ops);
 }
 
-/* Returns the cache policy. The glc and sc0 of an atomic request the old value and are no policy (RDNA3 and CDNA3 ISA
- * guides). */
+/* Returns the cache hints (enum gpubpf_mem_hint). On an atomic, glc and sc0 request the old value and are no hints
+ * (RDNA3 and CDNA3 ISA guides). */
 static uint32_t hint_of(enum gpubpf_mem_access access, const struct operands *ops)
 {
 	static const struct {
@@ -276,7 +281,7 @@ static const struct row *find_row(const char *name, const struct unit_row *unit)
 	return NULL;
 }
 
-/* Returns true for instructions of the vector and scalar units, which access registers only. */
+/* Returns true for instructions of the vector and scalar ALUs and for exports, which access no memory. */
 static bool is_register_only(const char *name)
 {
 	return !strncmp(name, "v_", 2) || !strncmp(name, "s_", 2) || !strncmp(name, "exp", 3);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory accesses of an instruction, by memory.def and by its operands as LLVM's disassembler prints them. */
+/*
+ * Describes the memory accesses of an instruction, from the tables in memory.def. The instruction is the mnemonic and
+ * the operands in the notation of LLVM's disassembler.
+ */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_ACCESS_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_ACCESS_H
 
@@ -11,40 +14,48 @@
 #define HIP_MAX_ACCESSES 2 /* of one instruction */
 #define HIP_VCC 106         /* VCC's number among the scalar registers */
 
-/* registers of an operand */
+/* A range of registers of one file. */
 struct hip_reg {
-	char file; /* v, a or s; e is EXEC and m is M0, if the caller accepts them; 0: none */
+	/* 'v' (vector), 'a' (accumulation) or 's' (scalar). In struct hip_patch also 'e' (EXEC) or 'm' (M0). No
+	 * register: 0. */
+	char file;
 	uint8_t first, n;
 };
 
 enum hip_addressing {
-	HIP_AT_VECTOR, /* 64 bits of vector registers */
-	HIP_AT_SCALAR, /* 64 bits of scalar registers, plus one register of either kind */
-	HIP_AT_OFFSET, /* 32 bits from the space's start: a vector and a scalar register, if present */
-	HIP_AT_BUFFER, /* like HIP_AT_OFFSET, through a descriptor of private memory; the scalar register
-				    * counts the bytes of all lanes */
+	HIP_AT_VECTOR, /* 64-bit address in vector registers */
+	HIP_AT_SCALAR, /* 64-bit address in scalar registers, plus a vector or scalar register */
+	HIP_AT_OFFSET, /* 32-bit offset in the memory space: the sum of a vector and a scalar register, if present */
+	/*
+	 * like HIP_AT_OFFSET, through a descriptor of private memory. The scalar register is an offset in the wave's
+	 * private memory, which interleaves the bytes of all lanes.
+	 */
+	HIP_AT_BUFFER,
 };
 
 struct hip_access {
 	enum gpubpf_mem_access access;
-	enum gpubpf_rmw op; /* operation of an atomic */
-	uint32_t spaces;    /* GPUBPF_IN: spaces in which the address may lie */
+	enum gpubpf_rmw op; /* operation of an atomic access */
+	uint32_t spaces;    /* GPUBPF_IN bits of the memory spaces in which the address may lie */
 	uint32_t bytes;
 	enum hip_addressing by;
-	struct hip_reg vector, scalar, descriptor; /* registers of the address */
-	int32_t offset;                            /* bytes added to the address */
-	struct hip_reg value;                      /* registers that are stored or combined with memory */
-	struct hip_reg compared;                   /* registers with the compared value of a compare and swap */
-	struct hip_reg old;                        /* destination of an atomic */
-	bool high;                                 /* the value is in the upper half of its register */
-	bool once;                                 /* one access for all lanes of the wave */
-	uint32_t hint;                             /* enum gpubpf_mem_hint */
-	const char *why;                           /* why the access cannot be described exactly; NULL: it can */
+	struct hip_reg vector, scalar, descriptor; /* registers that form the address */
+	int32_t offset;                            /* constant offset of the address, in bytes */
+	/* registers with the value to store, or with the operand of an atomic */
+	struct hip_reg value;
+	/* compare and swap: registers with the value that memory is compared with */
+	struct hip_reg compared;
+	struct hip_reg old; /* destination registers of a load or an atomic, for the old value */
+	bool high;          /* the stored value is in the upper half of its register */
+	bool once;          /* the wave makes one access for all its lanes (scalar load) */
+	uint32_t hint;      /* enum gpubpf_mem_hint */
+	const char *why;    /* reason why the access cannot be described exactly; NULL: it can */
 };
 
 /* Lists the memory accesses of an instruction and returns their number. */
 uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MAX_ACCESSES]);
-/* Reads the registers s, v or a with which a text begins: s4, s[4:5], vcc. Returns false if there is none. */
+/* Parses the register or register range (s, v, a or vcc) at the start of a text, for example s4, s[4:5] or vcc. Returns
+ * false if there is none. */
 bool hip_reg_read(const char *text, struct hip_reg *reg);
 
 #endif

@@ -9,7 +9,7 @@ static bool is_one_of(const char *name, const char *a, const char *b)
 	return !strcmp(name, a) || !strcmp(name, b);
 }
 
-/* Returns true if the instruction adds a literal to the register, in place. */
+/* Returns true if the instruction adds a 32-bit literal to register s<reg>. */
 static bool adds_to(const char *operands, uint32_t size, uint32_t reg)
 {
 	unsigned to, from;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* RDNA3 and CDNA2 ISA guides, "Program flow control". */
+/* Source: RDNA3 and CDNA2 ISA guides, "Program flow control". */
 enum hip_flow hip_flow_of(const char *name)
 {
 	static const char *const unknown[] = {
@@ -47,6 +47,6 @@ bool hip_is_wait(const char *name, const char *operands, const char **why)
 	if (strcmp(name, "s_barrier") && strcmp(name, "s_barrier_wait"))
 		return false;
 	if (name[9] && strcmp(operands, " -1") && strcmp(operands, " 0xffff"))
-		*why = "a barrier that is not the group's";
+		*why = "a barrier of a scope other than the group";
 	return true;
 }

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the range of MODE's bits that the instruction sets, from *first to before *end. */
+/* Returns true if the instruction sets bits of MODE, and stores the range: bits *first to *end - 1. */
 static bool sets_mode(const char *name, const char *operands, uint32_t *first, uint32_t *end)
 {
 	const char *mode = strstr(operands, "HW_REG_MODE");
 	uint32_t n = 32;
 
-	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* gfx12's name of the register */
+	mode = mode ? mode : strstr(operands, "HW_REG_WAVE_MODE"); /* name of MODE on gfx12 */
 	if (!mode || strncmp(name, "s_setreg_", 9))
 		return false;
 	*first = 0;
@@ -20,7 +20,7 @@ static bool sets_mode(const char *name, const char *operands, uint32_t *first, u
 	return true;
 }
 
-/* CDNA2 ISA guide, "Hardware register MODE" */
+/* Source: CDNA2 ISA guide, "Hardware register MODE". */
 bool hip_changes_vectors(const struct hip_isa *isa, const char *name, const char *operands)
 {
 	uint32_t first, end;
@@ -28,7 +28,7 @@ bool hip_changes_vectors(const struct hip_isa *isa, const char *name, const char
 	return !strcmp(name, "s_setvskip") || (isa->accum && sets_mode(name, operands, &first, &end) && end > 27);
 }
 
-/* CDNA2 and RDNA4 ISA guides */
+/* Source: CDNA2 and RDNA4 ISA guides. */
 bool hip_enables_exceptions(const char *name, const char *operands)
 {
 	const char *value = strrchr(operands, ',');

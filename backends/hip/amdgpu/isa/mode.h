@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions that write the wave's register MODE, by their mnemonics and operands as LLVM's disassembler prints them. */
+/*
+ * Recognizes instructions that write the wave's MODE register. An instruction is the mnemonic and the operands in the
+ * notation of LLVM's disassembler.
+ */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_MODE_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_MODE_H
 
@@ -8,11 +11,11 @@
 
 #include "isa.h"
 
-/* Returns true if the instruction makes the wave skip vector instructions, or index vector registers by other means
- * than s_set_gpr_idx_on. Both are bits of MODE from 27 on. */
+/* Returns true if the instruction makes the wave skip vector instructions, or enables indexing of vector registers
+ * without s_set_gpr_idx_on. Both modes are bits of MODE from 27 on. */
 bool hip_changes_vectors(const struct hip_isa *isa, const char *name, const char *operands);
-/* Returns true if the instruction enables arithmetic exceptions: bits 12 to 20 of MODE, from gfx12 on a separate
- * register. Probes rely on disabled exceptions. */
+/* Returns true if the instruction may enable arithmetic exceptions, which probes must not raise. The enable bits are
+ * bits 12 to 20 of MODE. From gfx12 on they are in a separate register. */
 bool hip_enables_exceptions(const char *name, const char *operands);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings: CDNA2 ISA guide, "VOP3P" and "VOP1". */
+/* Encodings are from the CDNA2 ISA guide, "VOP3P" and "VOP1". */
 #include "moves.h"
 
 #include <string.h>
 
 #include "disassembler.h"
 
-#define PK_MOV 0xd3b3       /* upper half of the first word */
+#define PK_MOV 0xd3b3       /* v_pk_mov_b32: upper 16 bits of the first word */
 #define MOV 0x7e000200      /* v_mov_b32_e32: destination at bit 17, source at bit 0 */
-#define VECTOR 256          /* sources from here on are vector registers */
-#define CONSTANT 128        /* sources from here on have no second half */
+#define VECTOR 256          /* source operands from this number on are vector registers */
+#define CONSTANT 128        /* source operands from this number on are constants, which have no second half */
 
 static uint32_t encode_move(uint32_t to, uint32_t from, uint32_t half)
 {

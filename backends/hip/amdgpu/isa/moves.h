@@ -8,10 +8,11 @@
 #include "isa.h"
 
 /*
- * Does: replaces gfx90a's v_pk_mov_b32 from scalar registers and constants by two v_mov_b32.
- * Before: code that LLVM compiled for us. The simulator used for tests reads vector registers instead of these sources.
+ * Does: replaces gfx90a's v_pk_mov_b32 with scalar or constant sources by two v_mov_b32. The simulator that the tests
+ * use would read vector registers instead of these sources.
+ * Before: code that LLVM compiled for gpubpf.
  * After: code of the same length and effect.
- * Requires: the bytes of a text section; other families are left unchanged.
+ * Requires: `text` is the contents of a text section. Code for other processor families stays unchanged.
  */
 void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size);
 

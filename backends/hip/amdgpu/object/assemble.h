@@ -5,7 +5,8 @@
 #include "core/target.h"
 #include "backends/hip/amdgpu/isa/isa.h"
 
-/* Assembles text into a relocatable object, by LLVM. Returns 0, -EINVAL with LLVM's message, or -ENOMEM. */
+/* Assembles text into a relocatable object with LLVM's assembler. Returns 0, -EINVAL with LLVM's message, or
+ * -ENOMEM. */
 int hip_assemble(const struct hip_isa *isa, bool wave32, const char *text, size_t size, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag);
 

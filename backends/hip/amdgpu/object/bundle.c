@@ -12,8 +12,8 @@
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define MAX_ENTRIES 1024
 
-/* Returns true if code for `target` ("gfx90a:xnack+") runs on `arch`. Features that `target` does not name may have
- * either value. */
+/* Returns true if code for `target` (for example "gfx90a:xnack+") runs on a device of architecture `arch`. A feature
+ * that `target` does not name may be on or off. */
 static bool runs_on(const char *target, size_t len, const char *arch)
 {
 	size_t n = strcspn(arch, ":"), at;
@@ -38,7 +38,7 @@ static bool runs_on(const char *target, size_t len, const char *arch)
 	return true;
 }
 
-/* Returns the architecture in "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+". */
+/* Returns the architecture part of a bundle entry's id: gfx90a:xnack+ in "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+". */
 static const char *arch_in(const char *id, size_t *len)
 {
 	static const char dashes[] = "amdhsa-";

@@ -19,11 +19,12 @@ bool hip_is_compressed(const void *image, size_t size)
 	return size >= strlen(MAGIC) && !memcmp(image, MAGIC, strlen(MAGIC));
 }
 
-/* the header; the reader is positioned after it */
+/* Header of a compressed bundle. */
 struct head {
 	uint16_t version, method;
-	uint64_t size, plain; /* bytes of the compressed file (0 in version 1, which does not state it) and of the
-				    * bundle */
+	/* bytes of the compressed bundle (0 in version 1, whose header does not have this field); bytes after
+	 * decompression */
+	uint64_t size, plain;
 };
 
 static struct head read_head(struct gpubpf_reader *r)
@@ -40,7 +41,7 @@ static struct head read_head(struct gpubpf_reader *r)
 		h.size = h.version == 2 ? gpubpf_get_u32(r) : 0;
 		h.plain = gpubpf_get_u32(r);
 	}
-	gpubpf_get_u64(r); /* a hash of the bundle */
+	gpubpf_get_u64(r); /* skip the hash of the bundle */
 	return h;
 }
 

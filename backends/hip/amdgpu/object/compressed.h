@@ -6,9 +6,10 @@
 
 #include "core/target.h"
 
-/* Compressed bundles (Clang Offload Bundler, "Compressed Bundle Format", versions 1 to 3). */
+/* Returns true if the image is a compressed bundle (Clang Offload Bundler, "Compressed Bundle Format"). */
 bool hip_is_compressed(const void *image, size_t size);
-/* Decompresses the bundle. The caller frees out->data. Returns 0, -EINVAL with the reason, or -ENOMEM. */
+/* Decompresses a bundle of format version 1 to 3. The caller frees out->data. Returns 0, -EINVAL with the reason, or
+ * -ENOMEM. */
 int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

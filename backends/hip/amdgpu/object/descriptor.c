@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(struct hip_descriptor) == 64, "AMDGPU Usage says so");
+_Static_assert(sizeof(struct hip_descriptor) == 64, "AMDGPU Usage, \"Kernel Descriptor\"");
 
-#define VGPRS 0x3f            /* rsrc1: granules of vector registers, minus one */
+#define VGPRS 0x3f            /* in rsrc1: number of granules of vector registers, minus one */
 #define SGPRS_SHIFT 6
 #define SGPRS (0xf << SGPRS_SHIFT)
 #define FLOAT_MODE_SHIFT 12
-#define ACCUM 0x3f            /* rsrc3: accumulation registers begin at 4 * (this + 1) */
+#define ACCUM 0x3f            /* in rsrc3: index of the first accumulation register, divided by 4, minus one */
 #define MAX_UNIFIED 512
-#define EXTRA_SGPRS 6         /* VCC, FLAT_SCRATCH and XNACK_MASK follow the others */
+#define EXTRA_SGPRS 6         /* registers after the numbered ones: VCC, FLAT_SCRATCH and XNACK_MASK */
 
 static uint32_t max(uint32_t a, uint32_t b)
 {
@@ -24,7 +24,10 @@ struct hip_start hip_start_of(const struct hip_isa *isa, const struct hip_descri
 	uint32_t system = d->rsrc2 >> 7 & 0xf, at = 0;
 	struct hip_start s;
 
-	/* only gfx90a passes the offset of a wave's part of scratch memory; the others set it up in hardware */
+	/*
+	 * Only gfx90a passes the offset of the wave's scratch memory in a register. On the other processors, hardware
+	 * sets up scratch memory.
+	 */
 	if (d->rsrc2 & HIP_PRIVATE_SEGMENT && isa->family == HIP_GFX90A)
 		system |= 1 << 4;
 	if (isa->ids_in_traps)
@@ -50,7 +53,7 @@ uint32_t hip_float_mode(const struct hip_descriptor *d)
 	return d->rsrc1 >> FLOAT_MODE_SHIFT & 0xff;
 }
 
-/* Returns the granule in which vector registers are allocated. */
+/* Returns the number of vector registers in an allocation granule. */
 static uint32_t granule(const struct hip_isa *isa, const struct hip_descriptor *d)
 {
 	return isa->accum ? 8 : d->properties & HIP_WAVE32 ? 8 : 4;

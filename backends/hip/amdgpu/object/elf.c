@@ -17,7 +17,8 @@ int hip_elf_open(const void *data, size_t size, struct hip_elf *elf, struct gpub
 		memcpy(&elf->head, data, sizeof(elf->head));
 	if (memcmp(elf->head.e_ident, ELFMAG, SELFMAG) || elf->head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf->head.e_ident[EI_DATA] != ELFDATA2LSB || elf->head.e_machine != EM_AMDGPU)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is no AMD code object");
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "the image is not an AMD code object (64-bit little-endian ELF for EM_AMDGPU)");
 	if (elf->head.e_ident[EI_OSABI] != HIP_ELFOSABI)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object is not for HSA (OS ABI %u)",
 				       elf->head.e_ident[EI_OSABI]);
@@ -110,7 +111,7 @@ const uint8_t *hip_elf_at(const struct hip_elf *elf, uint64_t address, uint64_t 
 	return NULL;
 }
 
-/* Returns the metadata in a sequence of notes (ELF, "Note Section"; LLVM aligns them to 4). */
+/* Finds the metadata in the contents of a note section (ELF, "Note Section"). LLVM aligns notes to 4 bytes. */
 static const uint8_t *metadata_in(const uint8_t *notes, size_t left, size_t *size)
 {
 	Elf64_Nhdr head;

@@ -9,10 +9,10 @@
 #include "backends/hip/amdgpu/isa/isa.h"
 
 #define PAGE 4096
-#define TAIL 256 /* bytes of padding after the code, since the hardware prefetches instructions */
+#define TAIL 256 /* padding after the code, in bytes: the hardware prefetches instructions */
 #define NONE UINT64_MAX
 
-/* the parts of the result, in this order; part i is section i + 1 of the file */
+/* The sections of the result, in file order. Part i is section number i + 1, because section 0 is the null section. */
 enum part { NOTE, DYNSYM, HASH, DYNSTR, RODATA, TEXT, DYNAMIC, DATA, SYMTAB, STRTAB, SHSTRTAB, NPARTS };
 
 static const struct {
@@ -28,13 +28,13 @@ static const struct {
 	[TEXT] = { ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, PAGE, 0 },
 	[DYNAMIC] = { ".dynamic", SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, sizeof(Elf64_Dyn), PAGE, DYNSTR },
 	[DATA] = { ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 64, 0 },
-	[SYMTAB] = { ".symtab", SHT_SYMTAB, 0, sizeof(Elf64_Sym), 8, STRTAB }, /* AMD's loader searches this table */
+	[SYMTAB] = { ".symtab", SHT_SYMTAB, 0, sizeof(Elf64_Sym), 8, STRTAB }, /* AMD's loader looks up symbols here */
 	[STRTAB] = { ".strtab", SHT_STRTAB, 0, 0, 1, 0 },
 	[SHSTRTAB] = { ".shstrtab", SHT_STRTAB, 0, 0, 1, 0 },
 };
 
 struct laid {
-	uint64_t off; /* offset in its part; NONE: the section is not linked */
+	uint64_t off; /* offset in the output section `part`; NONE: the section is not linked */
 	enum part part;
 };
 
@@ -42,9 +42,10 @@ struct linker {
 	const struct hip_link *job;
 	struct gpubpf_diag *diag;
 	struct laid *laid[HIP_LINK_OBJECTS]; /* [object][section] */
-	uint64_t at[NPARTS], size[NPARTS];   /* file offsets, which are the addresses too */
+	/* [part] offset in the file, which is also the virtual address; size in bytes */
+	uint64_t at[NPARTS], size[NPARTS];
 	uint64_t total;
-	uint32_t nexports, names; /* number of exported symbols; bytes of their names */
+	uint32_t nexports, names; /* number of exported symbols; total bytes of their names with NULs */
 	uint8_t *out;
 };
 
@@ -96,7 +97,8 @@ static bool is_exported(const struct linker *ln, uint32_t o, const Elf64_Sym *sy
 	       strncmp(name, "gpubpf_inline_", 14);
 }
 
-/* Iterates over the exported symbols of all objects; o and i are the position. */
+/* Stores the next exported symbol and its name. *o (object) and *i (symbol) are the position of the iteration. Returns
+ * false at the end. */
 static bool next_export(const struct linker *ln, uint32_t *o, uint32_t *i, Elf64_Sym *symbol, const char **name)
 {
 	for (; *o < ln->job->nobjects; ++*o, *i = 0) {
@@ -157,8 +159,8 @@ static void copy_sections(struct linker *ln, uint32_t o)
 			memcpy(ln->out + section_address(ln, o, i), bytes, head.sh_size);
 }
 
-/* Writes the dynamic symbols and their hash table. The table has one bucket: it must be complete, but look-ups need not
- * be fast. */
+/* Writes the dynamic symbols and their hash table. The table has a single bucket, since it only needs to be valid, not
+ * fast. */
 static void write_symbols(struct linker *ln)
 {
 	uint32_t *hash = (uint32_t *)(ln->out + ln->at[HASH]), n = 0, off = 1;
@@ -207,7 +209,7 @@ static void write_dynamic(struct linker *ln)
 		{ DT_HASH, { ln->at[HASH] } },     { DT_NULL, { 0 } },
 	};
 
-	_Static_assert(sizeof(dynamic) == 6 * sizeof(Elf64_Dyn), "lay_out() knows their number");
+	_Static_assert(sizeof(dynamic) == 6 * sizeof(Elf64_Dyn), "must match the size of DYNAMIC in lay_out()");
 	memcpy(ln->out + ln->at[DYNAMIC], dynamic, sizeof(dynamic));
 }
 
@@ -253,7 +255,7 @@ static void write_headers(struct linker *ln)
 		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W },
 	};
 
-	/* the first segment includes the headers */
+	/* the first segment includes the ELF header and the program headers */
 	load[0].p_filesz = load[0].p_memsz = ln->at[RODATA] + ln->size[RODATA];
 	load[0].p_offset = load[0].p_vaddr = load[0].p_paddr = 0;
 	memcpy(ln->out, &head, sizeof(head));
@@ -287,7 +289,7 @@ static void write_sections(struct linker *ln)
 	}
 }
 
-/* Returns the address of a defined symbol by its name, in any of the objects. */
+/* Finds a defined symbol of this name in all objects. Returns its address, or NONE. */
 static uint64_t find_named(const struct linker *ln, const char *name)
 {
 	Elf64_Sym symbol;
@@ -317,7 +319,8 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
-/* A branch counts instructions of four bytes from the one after it. */
+/* Computes the 16-bit distance of a branch, in 4-byte words from the instruction after the branch. `bytes` is the
+ * distance from the branch itself. Returns false if the distance does not fit. */
 static bool encode_distance(int64_t bytes, uint16_t *distance)
 {
 	int64_t words = (bytes - 4) / 4;
@@ -351,7 +354,7 @@ static int relocate_one(struct linker *ln, uint64_t place, uint32_t type, uint64
 		memcpy(at, &half, 2);
 		return 0;
 	}
-	return refuse(ln, "a relocation would need the loader: ", name);
+	return refuse(ln, "a relocation requires dynamic linking: ", name);
 }
 
 static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *relocs, const uint8_t *bytes)
@@ -475,7 +478,7 @@ int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_
 	int err;
 
 	if (!hip_isa_of_flags(job->flags))
-		return refuse(&ln, "the processor is unknown", "");
+		return refuse(&ln, "the processor in the ELF header's flags is unknown", "");
 	err = build(&ln);
 	for (uint32_t o = 0; o < job->nobjects; o++)
 		free(ln.laid[o]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links a few relocatable objects of LLVM's into one code object that AMD's loader accepts. The result is
- * position-independent: a relocation that would need the loader is refused.
+ * Links up to HIP_LINK_OBJECTS relocatable objects from LLVM into one code object that AMD's loader accepts. The result
+ * is position-independent. A relocation that the loader would have to apply is refused.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
@@ -11,18 +11,21 @@
 
 #define HIP_LINK_OBJECTS 2
 
-/* an instruction of an object's .text that becomes a branch to a symbol of any object */
+/*
+ * A branch that the linker writes. It replaces an instruction in the .text section of object number `object`. Its
+ * target is a symbol of any of the objects.
+ */
 struct hip_branch {
 	uint32_t object;
-	uint64_t off;       /* in the section .text */
-	const char *symbol; /* NULL: the instruction becomes s_nop */
+	uint64_t off;       /* offset in the section .text, in bytes */
+	const char *symbol; /* target; NULL: the instruction becomes s_nop */
 };
 
-/* a position that the caller needs in the result */
+/* A position in the result whose file offset the linker reports to the caller. */
 struct hip_link_position {
 	char symbol[32];
-	uint64_t bytes_after; /* bytes after the symbol */
-	uint64_t off;         /* out: in the file */
+	uint64_t bytes_after; /* distance of the position from the symbol, in bytes */
+	uint64_t off;         /* output: offset of the position in the file */
 };
 
 struct hip_link {
@@ -30,7 +33,7 @@ struct hip_link {
 	uint32_t nobjects;
 	uint32_t flags;       /* e_flags */
 	uint8_t abi;          /* EI_ABIVERSION */
-	const void *metadata; /* descriptor of the note */
+	const void *metadata; /* contents of the metadata note (MessagePack) */
 	size_t metadata_size;
 	const struct hip_branch *branches;
 	uint32_t nbranches;
@@ -38,8 +41,8 @@ struct hip_link {
 	uint32_t npositions;
 };
 
-/* Links the objects. The result exports global symbols that are not hidden, except gpubpf_site_* and
- * gpubpf_inline_*. */
+/* Links the objects. The result exports all global symbols that are not hidden, except gpubpf_site_* and
+ * gpubpf_inline_*. The caller frees out->data. Returns 0, -ENOMEM, or -EINVAL with the reason. */
 int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

@@ -16,7 +16,7 @@ static struct gpubpf_reader open_metadata(const struct hip_elf *elf)
 	return (struct gpubpf_reader){ data, data ? data + size : NULL, !data };
 }
 
-/* Advances to the value of a key in the next map. Returns false if there is none. */
+/* Reads a map up to the value of `key`, at which *m is then positioned. Returns false if the map has no such key. */
 static bool find_key(struct gpubpf_reader *m, const char *key)
 {
 	uint32_t n = hip_msgpack_map(m), len;
@@ -198,7 +198,7 @@ static void put_number(struct gpubpf_writer *w, const char *key, uint32_t value)
 	hip_msgpack_put_uint(w, value);
 }
 
-/* Writes the arguments of the original and the words that follow them. */
+/* Writes the arguments of the original kernel, then the twin's additional arguments (twin->words). */
 static void copy_args(struct gpubpf_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
 {
 	struct hip_meta copy = *meta;
@@ -261,8 +261,10 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 	}
 }
 
-/* Returns true if the output is a single MessagePack value. It may not be one if, for example, a map of the original
- * has a key twice. */
+/*
+ * Returns true if the output is a single, complete MessagePack value. The result is false, for example, if a map of the
+ * original metadata has a key twice.
+ */
 static bool is_whole(const struct gpubpf_writer *w)
 {
 	struct gpubpf_reader r;

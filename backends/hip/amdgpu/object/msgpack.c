@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 
-/* Reads a number of n bytes, most significant first. */
+/* Reads a big-endian number of n bytes. */
 static uint64_t read_number(struct gpubpf_reader *m, unsigned n)
 {
 	const uint8_t *at = gpubpf_get_raw(m, n);
@@ -16,8 +16,8 @@ static uint64_t read_number(struct gpubpf_reader *m, unsigned n)
 	return v;
 }
 
-/* Reads the head of a container or text: `fix` with the count in its low bits, or a byte `wide` (+0, +1, +2) and a
- * count of 1, 2 or 4 bytes. Arrays and maps have no count of 1 byte. */
+/* Reads the head of a map, array or string, and returns its count. The short form is a byte `fix` with the count in the
+ * bits of `mask`. The long forms are the bytes `wide` and up, followed by a count of `least` to 4 bytes. */
 static uint32_t read_count(struct gpubpf_reader *m, uint8_t fix, uint8_t mask, uint8_t wide, unsigned least)
 {
 	uint8_t head = read_number(m, 1);
@@ -68,7 +68,7 @@ const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len)
 static void skip(struct gpubpf_reader *m, unsigned depth)
 {
 	static const uint8_t scalars[] = {
-		/* 0xc0 to 0xdb: bytes that follow; 0xff: handled below */
+		/* [head - 0xc0] number of bytes after the head byte; 0xff: handled in the last branch */
 		0, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 4,  8,    1,    2,
 		4, 8,    1, 2, 4,    8,    2,    3,    5,    9,    17, 0xff, 0xff, 0xff,
 	};
@@ -108,7 +108,7 @@ bool hip_msgpack_is(const char *text, uint32_t len, const char *word)
 	return text && strlen(word) == len && !memcmp(text, word, len);
 }
 
-/* Writes a head byte and a count of four bytes. That is longer than necessary but always valid. */
+/* Writes a head byte and a 4-byte count. A shorter form may exist, but this one is always valid. */
 static void put_head(struct gpubpf_writer *w, uint8_t head, uint32_t v)
 {
 	uint8_t bytes[] = { head, v >> 24, v >> 16, v >> 8, v };

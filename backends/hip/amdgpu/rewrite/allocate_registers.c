@@ -2,8 +2,8 @@
 /*
  * Does: allocates the registers of a twin's stubs.
  * Before: the kernel's metadata, descriptor and code, and the registers that the probes use.
- * After: the draft has its vector registers, and the twin's descriptor requests them.
- * Requires: the bodies of the draft, with the operands that they read.
+ * After: the draft names the vector registers of the stubs, and the twin's descriptor requests enough registers.
+ * Requires: draft->bodies, with the operands that each probe reads.
  */
 #include "allocate_registers.h"
 
@@ -23,7 +23,8 @@ static int refuse_insns(const struct hip_app_kernel *app, uint32_t vector, struc
 			       hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
 }
 
-/* Allocates registers for probes at single instructions, from `at` on. Returns the first register after them. */
+/* Allocates the vector registers for probes at single instructions, from v<at> on. Returns the first register after
+ * them. */
 static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_draft *draft, uint32_t at)
 {
 	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, lane_operands = 3u << HIP_ADDR,
@@ -41,13 +42,14 @@ static uint32_t allocate_bodies(const struct hip_app_kernel *app, struct hip_dra
 		draft->lane_reg[i] = lane_operands >> i & 1 ? at++ : UINT32_MAX;
 	draft->copies = at;
 	draft->ncopies = draft->vectors < used ? draft->vectors : used;
-	return at + max(draft->ncopies, 2); /* the code of stubs uses two */
+	return at + max(draft->ncopies, 2); /* at least two copies, because stubs use two of them as temporaries */
 }
 
 /*
- * Selects the two vector registers that hold the state at entry (struct hip_draft): above all that the kernel and the
- * probes use. If the kernel uses every register, they are above the probes' only. An exit probe then needs them saved
- * in accumulation registers while the kernel runs.
+ * Selects the two vector registers that hold the state at the kernel's entry (struct hip_draft), above all registers of
+ * the kernel and the probes. If the kernel leaves fewer than two registers, the two are above the registers of the
+ * probes only. If a probe then runs at the kernel's end, two accumulation registers hold the state while the kernel
+ * runs.
  */
 int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft,
 			   const struct hip_registers *probes, struct gpubpf_diag *diag)

@@ -5,8 +5,8 @@
 #include "backends/hip/amdgpu/analysis/found_kernel.h"
 #include "stub.h"
 
-/* Chooses the draft's vector registers, and draft->twin's, for probes that use `probes`. Returns 0, or -EINVAL with the
- * reason if there are too few. */
+/* Sets the vector registers of the draft, and the register counts in draft->twin. `probes` has the numbers of registers
+ * that the probes use. Returns 0, or -EINVAL with the reason if there are not enough registers. */
 int hip_allocate_registers(const struct hip_app_kernel *app, struct hip_draft *draft,
 			   const struct hip_registers *probes, struct gpubpf_diag *diag);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: reads the probes of a twin, and makes them read their operands from the twin's registers.
- * Before: the object that LLVM compiled, with a kernel for each site, and the sites of the draft.
- * After: the draft has the probes' descriptors, operands and registers, and the twin's descriptor includes their needs.
+ * Does: adds the compiled probes to a twin's draft, and makes the probes read their operands from the twin's registers.
+ * Before: the object that LLVM compiled, with a GPU kernel for each site, and the sites of the draft.
+ * After: the draft has the descriptors, operands and registers of the probes. The twin's descriptor requests all
+ * registers and fields that the probes need.
  * Requires: the kernel's descriptor and metadata (backends/hip/amdgpu/analysis/found_kernel.c).
  */
 #include "inlined_probes.h"
@@ -43,14 +44,15 @@ int hip_probe_read(const struct hip_probes *probes, uint32_t site, struct hip_de
 	return 0;
 }
 
-#define MAX_ARGUMENT_BYTES (1u << 20) /* bytes; no compiler generates more */
+#define MAX_ARGUMENT_BYTES (1u << 20) /* limit for a kernel's arguments, larger than any that compilers generate */
 
 uint32_t hip_arguments_end(const struct hip_app_kernel *app)
 {
 	return (max(app->descriptor.kernarg_size, app->meta.kernarg_size) + 7) & ~7u;
 }
 
-/* Adds a probe's registers, and the initial registers that its descriptor requests, to the twin's. */
+/* Adds a probe's register counts to *all, and the initial fields that its descriptor requests to the twin's
+ * descriptor. */
 static int add_probe_needs(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
 			   struct gpubpf_diag *diag)
 {
@@ -60,8 +62,7 @@ static int add_probe_needs(struct hip_draft *draft, const struct hip_descriptor 
 		return hip_refuse(diag, "the probe needs group memory, which belongs to the kernel");
 	if (probe->private_size && draft->isa->family == HIP_GFX90A)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the probe needs %u bytes of private memory per thread, which probes on gfx90a "
-				       "cannot use",
+				       "the probe needs %u bytes of private memory per thread, which probes on gfx90a cannot use",
 				       probe->private_size);
 	all->vector = max(all->vector, r.vector);
 	all->accum = max(all->accum, r.accum);
@@ -75,7 +76,7 @@ static bool is_of_function(enum gpubpf_site kind)
 	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-/* Reads a body's descriptor and operands, and adds its registers to the twin. */
+/* Reads the descriptor and the operands of a probe at single instructions, and adds its register counts to *all. */
 static int read_body(struct hip_draft *draft, const struct hip_probes *probes, struct hip_body *body,
 		     struct hip_registers *all, struct gpubpf_diag *diag)
 {
@@ -97,19 +98,21 @@ static int read_body(struct hip_draft *draft, const struct hip_probes *probes, s
 	if (err < 0)
 		return err;
 	if (code.special || code.accum)
-		err = hip_refuse(diag, "the probe needs registers that cannot be saved for the kernel");
+		err = hip_refuse(diag, "the probe uses accumulation registers, flat_scratch or xnack_mask, "
+				       "which the twin cannot save for the kernel");
 	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->lane_operands,
 				   &body->uniform_operands, &vectors) < 0)
-		err = hip_refuse(diag, "the probe has no registers left for the place's operands");
+		err = hip_refuse(diag, "the probe uses too many vector registers to leave some for the place's operands");
 	if (!err && is_of_function(body->kind) && body->lane_operands >> HIP_UNKNOWN_OPERAND & 1)
 		err = hip_refuse(diag,
 				 body->kind == GPUBPF_SITE_CALL_EXIT ?
-					 "a program at a function's return reads its arguments, which are gone there, or a result that "
-					 "the debug information (-g) does not describe" :
+					 "a program at a function's return reads an argument, which is not available there, or a result "
+					 "that the debug information (-g) does not describe" :
 					 "a program at a function's call reads an argument that the debug information (-g) does not "
 					 "describe");
 	draft->scalars = max(draft->scalars, max(code.scalar, hip_start_of(draft->isa, &body->descriptor).end));
-	draft->vectors = max(draft->vectors, max(vectors, 1)); /* v0 has the work-item's ids */
+	/* every probe overwrites v0, which receives the work-item ids */
+	draft->vectors = max(draft->vectors, max(vectors, 1));
 	hip_code_finish(&code);
 	return err;
 }
@@ -125,7 +128,8 @@ static int read_bodies(struct hip_draft *draft, const struct hip_probes *probes,
 	return err;
 }
 
-/* Requests the fields and the group memory that the stubs need to find a block's first lane and to count its waves. */
+/* Requests what the stubs need to find a block's first lane and to count its waves: initial fields, and 8 bytes of
+ * group memory. */
 static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT },
@@ -137,17 +141,16 @@ static int count_waves(const struct hip_app_kernel *app, struct hip_draft *draft
 	if (!hip_has(draft, HIP_AT_END))
 		return 0;
 	if (app->isa->accum && draft->twin.rsrc3 & HIP_SPLIT_GROUPS)
-		return hip_refuse(diag, "its groups are split over several processors, which share no memory for a "
-					"count of waves");
+		return hip_refuse(diag, "its work-groups are split over several multiprocessors, "
+					"which have no common memory in which to count waves");
 	if (draft->twin.group_size > HIP_MAX_GROUP - HIP_STUB_GROUP_BYTES)
-		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count "
-					"waves");
+		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count waves");
 	hip_descriptor_join(&draft->twin, &packet);
 	draft->twin.group_size = size + HIP_STUB_GROUP_BYTES;
 	return 0;
 }
 
-/* Adds the descriptors of the probes at the kernel's entry and ends. */
+/* Reads the descriptors of the probes at the kernel's entry and ends, and adds their register counts to *all. */
 static int read_kernel_probes(struct hip_draft *draft, const struct hip_probes *probes, struct hip_registers *all,
 			      struct gpubpf_diag *diag)
 {

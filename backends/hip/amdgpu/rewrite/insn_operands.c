@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emits the operands of an instruction's places, for the bodies that read them, and selects the lanes for which a body
- * runs. It uses s0, s1 and the draft's vector registers from `copies` on.
+ * Generates code that computes the operands of places (address, value, branch mask) for the probes that read them. Also
+ * generates code that selects the lanes for which a probe runs. This code uses s0, s1 and the vector registers from
+ * draft->copies on.
  */
 #include "insn_text.h"
 
-/* Returns the registers of a lane mask, which also hold an addition's carry. */
+/* Returns the name of the scalar registers for a lane mask or the carries of a vector addition. */
 static const char *lane_mask(const struct hip_text *t)
 {
 	return t->draft->wave32 ? "s0" : "s[0:1]";
@@ -16,7 +17,7 @@ static uint32_t operand_register(const struct hip_text *t, uint32_t half)
 	return t->draft->lane_reg[half];
 }
 
-/* Copies 32 bits of an operand's registers; 0 after its last register. */
+/* Copies register number i of the range `from` to v<to>, or 0 if the range has no register i. */
 static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
 {
 	uint32_t reg = from.first + i;
@@ -35,8 +36,10 @@ static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint
 		fprintf(t->f, "\tv_mov_b32 v%u, %c%u\n", to, from.file, reg);
 }
 
-/* Adds a 64-bit value in two vector registers to another. add_number() adds a constant through the registers from
- * `copies` on, which are free. */
+/*
+ * Adds two 64-bit numbers in vector register pairs; the sum replaces the first one. The function add_number() adds a
+ * constant, and uses the registers draft->copies and draft->copies + 1 as temporaries.
+ */
 static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
 {
 	hip_emit_hazard_wait(t);
@@ -68,14 +71,15 @@ static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
 	add32(t, to, t->draft->copies);
 }
 
-/* Emits a read of the upper half of generic addresses in the group's or private memory (the aperture) into s1. */
+/* Reads the aperture of group or private memory into s1. The aperture is the upper half of generic addresses in this
+ * memory. */
 static void emit_aperture(struct hip_text *t, uint32_t space)
 {
 	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
 	hip_emit_hazard_wait(t);
 }
 
-/* Computes a 64-bit address, for all lanes. */
+/* Computes the address operand of an access with a 64-bit address (HIP_AT_VECTOR, HIP_AT_SCALAR). */
 static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
 {
 	uint32_t low = operand_register(t, HIP_ADDR), high = operand_register(t, HIP_ADDR + 1), temp = t->draft->copies;
@@ -96,7 +100,10 @@ static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
 		fprintf(t->f, "\tv_and_b32 v%u, -4, v%u\n", low, low);
 }
 
-/* Computes the offset in the space, and its generic address. */
+/*
+ * Computes the address operand of an access with a 32-bit offset. The operand is a generic address: its low half is the
+ * offset, and its high half is the aperture.
+ */
 static void emit_narrow_address(struct hip_text *t, const struct hip_access *a)
 {
 	uint32_t low = operand_register(t, HIP_ADDR), temp = t->draft->copies;
@@ -120,7 +127,7 @@ static void emit_address(struct hip_text *t, const struct hip_access *a)
 		emit_narrow_address(t, a);
 }
 
-/* Reduces a value to its bytes. */
+/* Clears the bits of a value's register that the access does not store. */
 static void truncate_value(struct hip_text *t, const struct hip_access *a, uint32_t reg)
 {
 	if (a->high)
@@ -222,8 +229,11 @@ void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, 
 {
 	if (patch->kind != HIP_PATCH_ACCESS || access >= patch->naccesses)
 		return;
-	if (access) { /* the instruction may have overwritten the address register, so derive the address from that of
-		       * access 0 */
+	/*
+	 * The instruction may have overwritten the address register. So the address of access 1 is computed from that
+	 * of access 0.
+	 */
+	if (access) {
 		add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
 		emit_values(t, &patch->access[1]);
 	}

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emits probes at single instructions of machine code. Everything may be live there. So the stub saves all registers
- * that a probe uses, in vector registers above the kernel's. It also waits for the kernel's outstanding operations.
+ * Generates the stubs of probes at single instructions of machine code. All registers may be live there. So the stub
+ * saves every register that a probe uses, in vector registers above the kernel's. The stub also waits for the kernel's
+ * outstanding memory operations. A probe body is the compiled code of a site, which the twin contains once.
  *
- *   gpubpf_place_<i>: instruction i of the patches is a branch to this stub. It computes the place's operands, calls
- *   the bodies before the instruction, executes it, calls the bodies after it, and branches back. It saves and uses s0
- *   and s1. It changes EXEC for accesses by some lanes only, and never SCC or VCC. An instruction that narrows EXEC is
- *   executed first, which shows the lanes that stay. The bodies are then called with all lanes that arrived.
- *   gpubpf_call_<b>: calls body b, see saved_state.c.
+ *   `gpubpf_place_<i>`: the stub of patch i. A branch to this label replaces the instruction. The stub computes the
+ *   operands and calls the bodies that run before the instruction. It executes the instruction, calls the bodies that
+ *   run after it, and branches back. It saves s0 and s1 before it uses them. It never changes SCC or VCC, and it
+ *   changes EXEC only for accesses that some lanes make. If the instruction narrows EXEC, the stub executes it first,
+ *   to learn which lanes stay active. Then it calls the bodies with all lanes that were active before.
+ *   `gpubpf_call_<b>`: calls body b (saved_state.c).
  */
 #include <string.h>
 
 #include "insn_text.h"
 
-/* a call of a body: the probe of one or several places, which the twin contains once */
+/* A call of a probe body from the stub of a place. */
 struct call {
 	uint32_t patch, body;            /* indices */
-	uint32_t id;                     /* number of the place within its kind */
-	const struct hip_access *access; /* NULL: not a memory access */
-	uint32_t space;                  /* space of the access, for the lanes that run */
-	uint32_t *labels;                /* counts the labels that the place's stub uses */
+	uint32_t id;                     /* number of the place among the places of its kind */
+	const struct hip_access *access; /* the memory access that the body observes, or NULL */
+	uint32_t space;                  /* memory space of the addresses of the lanes for which the body runs */
+	uint32_t *labels;                /* number of labels in the place's stub so far */
 };
 
 static void write_uniform_operands(struct hip_text *t, const struct call *c)
@@ -53,7 +55,8 @@ static void write_call(struct hip_text *t, const struct call *c)
 	fprintf(t->f, "\ts_call_b64 s[0:1], gpubpf_call_%u\ngpubpf_skip_%u_%u:\n", c->body, c->patch, label);
 }
 
-/* Emits a call of the body for each space of the place's kind, with the lanes whose address is in that space. */
+/* Emits a call of the body for each of the memory spaces in `spaces`. During each call, only the lanes whose address is
+ * in the space are active. */
 static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 {
 	bool several = __builtin_popcount(c->access->spaces) > 1;
@@ -85,9 +88,9 @@ static bool is_of_function(enum gpubpf_site kind)
 	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 }
 
-/* Returns true if a body runs at a place with a name at the instruction. Such a body uses other operand registers, so
- * it is called before the bodies at accesses, barriers and branches. Bodies at a function's entry or return are called
- * before both. */
+/* Returns true if a body at patch i is for a place with a name (HIP_NAMED_SITES). The stub calls bodies at a function's
+ * entry or return first, then bodies at named places, then bodies at accesses, barriers and branches. Each group uses
+ * other operand registers. */
 static bool has_named_body(const struct hip_text *t, uint32_t i)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -96,7 +99,8 @@ static bool has_named_body(const struct hip_text *t, uint32_t i)
 	return false;
 }
 
-/* Returns true if a body runs at an access, barrier or branch of the place, before or after it. */
+/* Returns true if a body at the access, barrier or branch runs before (or after) the instruction, as `when`
+ * requests. */
 static bool has_body(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -106,7 +110,7 @@ static bool has_body(const struct hip_text *t, uint32_t i, uint32_t access, enum
 	return false;
 }
 
-/* Returns true if a body runs at a function's first instruction or its return. */
+/* Returns true if patch i has a body for the entry or the return of its function. */
 static bool has_function_body(const struct hip_text *t, uint32_t i)
 {
 	return t->draft->site_body[i][0][GPUBPF_SITE_CALL].body || t->draft->site_body[i][0][GPUBPF_SITE_CALL_EXIT].body;
@@ -156,8 +160,8 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 	hip_end_stub(t);
 }
 
-/* Emits the calls of bodies at a function's entry or return. Before them it copies the registers from v0 on, which hold
- * the arguments or the result by the calling convention. */
+/* Emits the calls of bodies at a function's entry or return. First it copies v0 and up, which hold the arguments or the
+ * result by the calling convention. */
 static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	uint32_t read = 0;
@@ -209,7 +213,7 @@ static void emit_after(struct hip_text *t, uint32_t i, uint32_t *labels)
 	}
 }
 
-/* Emits the stub of a branch that is uniform for the wave: all of its lanes take it, or none. */
+/* Emits the stub of a branch that either all lanes of the wave take, or none. */
 static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -224,7 +228,7 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 	write_instruction(t, i);
 }
 
-/* Emits the stub of an instruction that narrows EXEC (HIP_PATCH_NARROW_EXEC). */
+/* Emits the stub of an instruction that removes lanes from EXEC (HIP_PATCH_NARROW_EXEC). */
 static void write_exec_narrowing(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
@@ -249,8 +253,8 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 
 	if (before || after)
 		hip_begin_stub(t);
-	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;) /* access 0 is last, since its operands are used again
-								 * after the instruction */
+	/* access 0 is last, because its operands are needed again after the instruction */
+	for (uint32_t access = HIP_MAX_ACCESSES; access-- > 0;)
 		if (has_body(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			hip_emit_operands_before(t, patch, access);
 			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);

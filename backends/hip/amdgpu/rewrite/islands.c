@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: lays out the items of a listing, inserts islands for branches out of range, and encodes the bytes.
- * Before: items have sizes only.
- * After: struct hip_listing's `via`, pools and bytes are set, and every branch reaches its target.
+ * Does: assigns offsets to the items of a listing, inserts islands (listing.h) for branches out of range, and encodes
+ * the bytes.
+ * Before: the size of each item is known, but no offset.
+ * After: the members `via` of items and islands, the pools and the bytes are set. Every branch reaches its target.
  * Requires: a listing from hip_listing_read().
  */
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "core/model/diag.h"
 #include "listing.h"
 
-#define MAX_ROUNDS 64 /* an island shifts the code after it, so other branches may go out of range */
+#define MAX_ROUNDS 64 /* limit of layout passes; each new island can move other branches out of range */
 #define ALIGN_BYTES 256
 
 static uint32_t size_of(const struct hip_listing *l, const struct hip_item *item)
@@ -58,14 +59,14 @@ static uint32_t island_at(const struct hip_listing *l, uint32_t island)
 	return l->pools[l->islands[island].pool].at + 4 * l->islands[island].slot;
 }
 
-/* Returns the offset to which a branch goes: its label, or the island on the way (`via`). */
+/* Returns the offset that a branch goes to: the island `via`, or the label if `via` is HIP_NONE. */
 static uint32_t branch_goal(const struct hip_listing *l, uint32_t label, uint32_t via)
 {
 	return via == HIP_NONE ? l->labels.list[label].at : island_at(l, via);
 }
 
-/* Returns the furthest pool towards a target that a branch reaches, with a margin for pools that grow. HIP_NONE: there
- * is none. */
+/* Returns the pool closest to the target that a branch at `from` reaches, or HIP_NONE. The range has a margin, because
+ * pools may still grow. */
 static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_t to)
 {
 	uint32_t most = l->draft->reach - l->draft->reach / 16, low = 0, high = l->npools;
@@ -80,7 +81,7 @@ static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_
 		else
 			high = middle;
 	}
-	if (forward) /* low is the first pool beyond the range */
+	if (forward) /* low is the first pool out of range */
 		return low && l->pools[low - 1].at > from ? low - 1 : HIP_NONE;
 	return low < l->npools && l->pools[low].at + 4 * l->pools[low].n <= from ? low : HIP_NONE;
 }
@@ -90,7 +91,7 @@ static int add_island(struct hip_listing *l, uint32_t pool, uint32_t label, uint
 	struct hip_string *of = &l->labels.list[label];
 	struct hip_island *grown;
 
-	if (!(l->nislands & (l->nislands - 1))) { /* doubles the room whenever the count is a power of two */
+	if (!(l->nislands & (l->nislands - 1))) { /* double the capacity if the count is a power of two */
 		grown = realloc(l->islands, (l->nislands ? 2 * l->nislands : 1) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
@@ -102,7 +103,8 @@ static int add_island(struct hip_listing *l, uint32_t pool, uint32_t label, uint
 	return 0;
 }
 
-/* Finds or adds an island through which a branch at `from` can reach a label. */
+/* Finds or adds an island that a branch at `from` reaches and that leads to the label. Returns 0, -ENOMEM, or -ERANGE
+ * if no pool is in range. */
 static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *island)
 {
 	const struct hip_string *of = &l->labels.list[label];
@@ -118,8 +120,8 @@ static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uin
 	return add_island(l, pool, label, island);
 }
 
-/* Leaves a branch unchanged if it reaches its label or island, else routes it over another island. Returns 1 if it
- * changed. */
+/* Checks that a branch at `from` reaches its label, or its island *via. If not, chooses another island. Returns 1 if
+ * *via changed, 0 if not, or a negative error. */
 static int route(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *via)
 {
 	if (l->labels.list[label].at == HIP_NONE)
@@ -137,13 +139,15 @@ static int refuse(const struct hip_listing *l, uint32_t label, int err, struct g
 	if (err == -ENOMEM)
 		return err;
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			       err == -ENOENT ? "a branch goes into the middle of a replaced instruction (%.*s)" :
-						"its code with the stubs of its places is too large: a branch does not "
-						"reach %.*s, nor an island on the way",
+			       err == -ENOENT ?
+				       "a branch goes to the middle of a replaced instruction (%.*s)" :
+				       "its code with probes is too large: no point between a branch and its target %.*s "
+				       "is in range for an intermediate branch; probe fewer places",
 			       (int)to->length, to->s);
 }
 
-/* Routes all branches and islands. Returns 1 if any changed. */
+/* Checks all branches and islands, and chooses other islands where needed. Returns 1 if any changed, 0 if not, or a
+ * negative error. */
 static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 {
 	int err = 0, changed = 0;
@@ -159,7 +163,7 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 		uint32_t via = l->islands[i].via;
 
 		err = route(l, island_at(l, i), l->islands[i].label, &via);
-		l->islands[i].via = via; /* route() may have reallocated the list */
+		l->islands[i].via = via; /* not &l->islands[i].via above: route() may reallocate the list */
 		changed |= err;
 		if (err < 0)
 			return refuse(l, l->islands[i].label, err, diag);
@@ -167,7 +171,8 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 	return changed;
 }
 
-/* Writes a branch, whose distance counts words from the next instruction. */
+/* Writes a branch at offset `at` to offset `to`. The distance in the low 16 bits counts words from the next
+ * instruction. */
 static void write_branch(struct hip_listing *l, uint32_t at, uint32_t word, uint32_t to)
 {
 	word = (word & 0xffff0000) | (uint16_t)(((int64_t)to - at - 4) / 4);
@@ -226,6 +231,7 @@ int hip_listing_place(struct hip_listing *l, struct gpubpf_diag *diag)
 	}
 	if (changed > 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "its code with the stubs of its places is too large for branches");
+				       "its code with probes is too large: the layout of its branches does not converge; "
+				       "probe fewer places");
 	return changed < 0 ? changed : write_bytes(l);
 }

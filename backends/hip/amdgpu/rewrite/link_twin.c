@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: links a twin's code and its probes into one code object, and appends the table of the words that the agent
- * writes.
- * Before: the assembled code, and the object with the probes.
+ * Does: links a twin's code and its probes into one code object, and appends the table of words that the agent fills
+ * in.
+ * Before: the assembled code of the twin, and the object with the probes.
  * After: the bytes of the twin's image.
- * Requires: labels at the branches to the probes (stub.h).
+ * Requires: the twin's code has the labels of stub.h at its branches to probes.
  */
 #include "link_twin.h"
 
@@ -21,11 +21,12 @@ static uint32_t max(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* branches between the two objects, the stubs and the probes */
+/* The branches between the object with the stubs and the object with the probes. */
 struct branches {
 	struct hip_branch *list;
 	uint32_t n;
-	char (*names)[32]; /* two for each probe: its symbol, and the label to which the branches at its ends go */
+	/* two names per probe: the probe's symbol, and the label in the stubs that the probe returns to */
+	char (*names)[32];
 	uint32_t nnames;
 };
 
@@ -40,7 +41,8 @@ static int add_branch(struct branches *b, uint32_t object, uint64_t off, const c
 	return 0;
 }
 
-/* Adds branches from the ends of a probe back into the twin. */
+/* Replaces each s_endpgm of a probe by a branch to the label `back`, so that the probe returns to the twin. Replaces
+ * releases of registers by s_nop. */
 static int find_ends(struct branches *b, const struct hip_draft *draft, const struct hip_probes *probes, uint32_t site,
 		     const char *back, struct gpubpf_diag *diag)
 {
@@ -64,7 +66,8 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	return err;
 }
 
-/* Adds the branch from a stub's label to the probe of a site and, if `back` is set, the branches back to that label. */
+/* Adds the branch from the label `to` of a stub to a site's probe. If `back` is set, adds the branches from the probe's
+ * ends to the label `back`. */
 static int add_probe_branches(struct branches *b, const struct hip_draft *draft, const struct hip_probes *probes,
 			      const struct hip_elf *stubs, uint32_t site, const char *to, const char *back,
 			      struct gpubpf_diag *diag)
@@ -75,7 +78,7 @@ static int add_probe_branches(struct branches *b, const struct hip_draft *draft,
 	int err;
 
 	if (!hip_elf_find(&symbols, to, &at))
-		return hip_refuse(diag, "LLVM's assembler lost a label");
+		return hip_refuse(diag, "the assembled twin lacks a label of a probe's branch");
 	snprintf(name, sizeof(*b->names), "gpubpf_inline_%u", site);
 	snprintf(return_label, sizeof(*b->names), "%s", back ? back : "");
 	err = add_branch(b, 1, at.st_value, name);
@@ -86,7 +89,7 @@ static int find_branches(const struct hip_draft *draft, const struct hip_probes 
 			 struct branches *b, struct gpubpf_diag *diag)
 {
 	static const char *const ways[HIP_NKERNEL_PROBES][2] = {
-		/* a probe that does not return ends the twin */
+		/* { label of the branch to the probe, label after the probe }; NULL: the twin ends with the probe */
 		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED },
 		[HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
 		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT },
@@ -111,7 +114,8 @@ static int find_branches(const struct hip_draft *draft, const struct hip_probes 
 	return err;
 }
 
-/* Lists the words of the twin that the agent writes: the arena's word, if a probe reads it, and two for each pc. */
+/* Lists the words of the twin that the agent fills in. They are the arena's address, if a probe reads it, and two words
+ * for each s_getpc_b64. */
 static int find_binds(const struct hip_draft *draft, struct hip_link *job, struct hip_bind **binds)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&job->object[0], SHT_SYMTAB);
@@ -141,7 +145,8 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 	return 0;
 }
 
-/* Appends the table to the file. The last entry describes the arguments and is no word of the file. */
+/* Appends the table of words to the file. The last entry, HIP_BIND_ARGS, describes kernel arguments instead of a word
+ * in the file. */
 static int publish(const struct hip_app_kernel *app, const struct hip_draft *draft, const struct hip_link *job,
 		   struct hip_bind *binds, struct gpubpf_blob *out)
 {
@@ -186,7 +191,7 @@ int hip_link_twin(const struct hip_app_kernel *app, const struct hip_probes *pro
 	int err = hip_meta_write(&app->elf, &app->meta, &say, &metadata);
 
 	if (err < 0)
-		return err == -ENOMEM ? err : hip_refuse(diag, "the metadata is malformed");
+		return err == -ENOMEM ? err : hip_refuse(diag, "the metadata of the code object is malformed");
 	job.object[0] = probes->elf;
 	job.metadata = metadata.data;
 	job.metadata_size = metadata.size;

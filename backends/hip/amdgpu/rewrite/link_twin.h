@@ -4,7 +4,8 @@
 
 #include "inlined_probes.h"
 
-/* Links `object`, the twin's assembled code, with its probes. Returns 0, -ENOMEM, or -EINVAL with the reason. */
+/* Links `object`, the assembled code of the twin, with the probes into a code object. The caller frees out->data.
+ * Returns 0, -ENOMEM, or -EINVAL with the reason. */
 int hip_link_twin(const struct hip_app_kernel *app, const struct hip_probes *probes, const struct hip_draft *draft,
 		  const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 

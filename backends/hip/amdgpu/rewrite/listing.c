@@ -2,7 +2,8 @@
 /*
  * Does: parses a twin's assembly text and assembles each distinct instruction once.
  * Before: the text of hip_stub_write().
- * After: struct hip_listing has the items without positions.
+ * After: struct hip_listing has the items of the text (struct hip_item), without offsets. hip_listing_place() sets the
+ * offsets.
  * Requires: LLVM's assembler (hip_assemble()).
  */
 #include "listing.h"
@@ -25,7 +26,7 @@ static uint32_t hash(const char *s, uint32_t length)
 	return h ^ h >> 15;
 }
 
-/* Returns the slot of a string, or the slot where it would be inserted. */
+/* Returns the hash table slot that contains the string, or the empty slot to insert it. */
 static uint32_t *slot_of(const struct hip_strings *all, const char *s, uint32_t length)
 {
 	for (uint32_t at = hash(s, length);; at++) {
@@ -56,7 +57,8 @@ static int grow(struct hip_strings *all)
 	return 0;
 }
 
-/* Returns the index of a string and inserts it if needed. HIP_NONE: out of memory. */
+/* Returns the index of a string in the list, and adds the string if it is new. Returns HIP_NONE if memory is
+ * exhausted. */
 static uint32_t intern_string(struct hip_strings *all, const char *s, uint32_t length)
 {
 	uint32_t *slot;
@@ -105,7 +107,8 @@ static bool has_prefix(const char *line, uint32_t length, const char *with)
 	return length >= strlen(with) && !memcmp(line, with, strlen(with));
 }
 
-/* Returns true if the operand is a number that is no inline constant. The instruction then has a literal word. */
+/* Returns true if the last operand of a move is a number that does not fit an inline constant. Such an instruction has
+ * a literal word. */
 static bool is_literal(const char *line, uint32_t length, const char *last, uint32_t *value)
 {
 	char *end;
@@ -118,8 +121,8 @@ static bool is_literal(const char *line, uint32_t length, const char *last, uint
 	return end == line + length && (v < -16 || v > 64);
 }
 
-/* Records branches and moves of literals without their last operand, which LLVM does not assemble here. The word of
- * that operand has a fixed size. */
+/* Adds an instruction. The last operand of a branch (the label) or of a move of a literal is recorded separately, so
+ * that equal instructions are assembled only once. The operand does not change the instruction's size. */
 static int read_insn(struct hip_listing *l, const char *line, uint32_t length)
 {
 	bool branch = has_prefix(line, length, "s_branch ") || has_prefix(line, length, "s_cbranch_") ||
@@ -173,8 +176,8 @@ static int read_lines(struct hip_listing *l, const struct gpubpf_blob *text)
 	return err;
 }
 
-/* Returns a placeholder for the last operand of an instruction recorded without it: a branch's distance, or a
- * literal. */
+/* Returns a placeholder for the last operand of an instruction that is recorded without it: a distance for a branch, a
+ * literal for a move. Returns "" for other instructions. */
 static const char *operand_of(const struct hip_string *insn)
 {
 	if (insn->s[insn->length - 1] != ' ')
@@ -183,7 +186,7 @@ static const char *operand_of(const struct hip_string *insn)
 													  "0";
 }
 
-/* Writes the distinct instructions, each after a label with its index. */
+/* Writes the assembly text of the distinct instructions. A label gpubpf_<index> precedes each one. */
 static int write_insns(const struct hip_listing *l, struct gpubpf_blob *out)
 {
 	char *text = NULL;
@@ -205,7 +208,7 @@ static int write_insns(const struct hip_listing *l, struct gpubpf_blob *out)
 	return 0;
 }
 
-/* Finds each instruction in the object by its label's value. */
+/* Finds the offset and size of each assembled instruction in the object, by the labels of write_insns(). */
 static int find_insns(struct hip_listing *l, const struct hip_elf *elf, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_SYMTAB);
@@ -227,7 +230,7 @@ static int find_insns(struct hip_listing *l, const struct hip_elf *elf, struct g
 			l->insns.list[number].at = symbol.st_value;
 	}
 	if (found != n + 1 || !hip_elf_section(elf, section, &head, &bytes) || !bytes || end > head.sh_size)
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM's assembler lost a label");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembled instructions lack a label");
 	for (uint32_t i = 0; i < n; i++)
 		l->insns.list[i].size = (i + 1 < n ? l->insns.list[i + 1].at : end) - l->insns.list[i].at;
 	l->code_size = end;
@@ -256,7 +259,7 @@ static int assemble(struct hip_listing *l, struct gpubpf_diag *diag)
 	return err;
 }
 
-/* Turns jumps into branches; each is one word. */
+/* Turns items of kind JUMP into BRANCH: replaces the index of the instruction by its encoded word. */
 static void make_branches(struct hip_listing *l)
 {
 	for (uint32_t i = 0; i < l->nitems; i++) {

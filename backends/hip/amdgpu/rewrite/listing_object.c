@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a listing as a relocatable object: its code, the twin's descriptor, and the labels that the linker needs. */
+/*
+ * Writes a listing as a relocatable object, with the twin's code, its descriptor, and symbols for the labels that the
+ * linker needs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +15,8 @@ enum { TEXT = 1, RODATA, RELA, SYMTAB, STRTAB, NSECTIONS };
 
 static const char names[] = "\0.text\0.rodata\0.rela.rodata\0.symtab\0.strtab";
 
-/* Returns true for labels that the linker needs (stub.h). It does not need labels of branches and places. */
+/* Returns true for labels that the linker needs: branches to and from probes, and constants that the agent fills in
+ * (stub.h). */
 static bool is_wanted(const struct hip_string *label)
 {
 	static const char *const of[] = { "gpubpf_to_",   "gpubpf_from_", "gpubpf_entered",
@@ -34,7 +38,7 @@ static void write_section(FILE *f, Elf64_Shdr *head, Elf64_Shdr as, const void *
 	fwrite(bytes, 1, size, f);
 }
 
-/* Adds a symbol and its name. The last two are the twin and its descriptor. */
+/* Appends a symbol to the symbol table, and its name to the string table. */
 static void add_symbol(FILE *symbols, FILE *strings, Elf64_Sym symbol, const char *name, size_t length)
 {
 	symbol.st_name = ftell(strings);
@@ -77,15 +81,16 @@ static void add_twin(const struct hip_listing *l, FILE *symbols, FILE *strings)
 	add_symbol(symbols, strings, descriptor, name, strlen(name));
 }
 
-/* locals: the number of local symbols, and so the index of the twin's; strings begins with the sections' names */
+/* Writes all sections. `locals` is the number of local symbols; the twin's symbol follows them, so it has this index.
+ * `strings` begins with the names of the sections. */
 static void write_sections(const struct hip_listing *l, FILE *f, const struct gpubpf_blob *symbols,
 			   const struct gpubpf_blob *strings, uint32_t locals, Elf64_Shdr heads[NSECTIONS])
 {
 	struct hip_descriptor d = l->draft->twin;
 	Elf64_Rela entry = { .r_offset = offsetof(struct hip_descriptor, entry),
 			     .r_info = ELF64_R_INFO(locals, HIP_R_REL64),
-			     .r_addend = offsetof(struct hip_descriptor, entry) }; /* the address of the code is
-										    * relative to the descriptor */
+			     /* the member `entry` counts from the start of the descriptor */
+			     .r_addend = offsetof(struct hip_descriptor, entry) };
 
 	d.entry = 0;
 	write_section(f, &heads[TEXT],

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodings: "VOP1" and "VOP3" of the CDNA2 and RDNA3 ISA guides. The first source is in the low 9 bits of their last
- * word. */
+/*
+ * Encodings are from the CDNA2 and RDNA3 ISA guides, "VOP1" and "VOP3". The first source operand is in the low 9 bits
+ * of the last word.
+ */
 #include "operands.h"
 
 #include <ctype.h>
@@ -12,7 +14,7 @@
 #include "backends/hip/amdgpu/isa/disassembler.h"
 
 #define SOURCE 0x1ff
-#define VECTOR 256             /* sources from here on are vector registers */
+#define VECTOR 256             /* source operands from this number on are vector registers */
 
 static const struct hip_operand operands[] = {
 	{ "place", true, HIP_PLACE_ID },
@@ -45,14 +47,14 @@ const struct hip_operand *hip_operand_of(const char *field)
 	return NULL;
 }
 
-/* state while the instructions of a probe are scanned or rewritten */
+/* State of a pass over the instructions of a probe. The pass collects the operands that the probe reads, or rewrites
+ * them. */
 struct visit {
-	const uint32_t *registers; /* NULL: do not rewrite */
+	const uint32_t *registers; /* [operand] register to read instead; NULL: do not rewrite */
 	uint32_t uniform_register;
-	uint32_t lane_operands, uniform_operands; /* operands that the probe reads, as bits: enum hip_lane_operand,
-						   * hip_uniform_operand */
-	uint32_t end; /* one more than the highest vector register that is used for anything except
-				    * operands */
+	/* bits of the operands that the probe reads: enum hip_lane_operand, enum hip_uniform_operand */
+	uint32_t lane_operands, uniform_operands;
+	uint32_t end; /* index of the highest vector register that is not an operand, plus one */
 };
 
 static void write_source(uint8_t *at, uint32_t reg)

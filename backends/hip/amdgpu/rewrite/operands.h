@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands that a place passes to its probes, in vector registers of the twin. Values that differ per lane take one
- * register for each 32 bits. Values that are equal in all lanes share one register, one lane each.
- * The probes are compiled with the registers HIP_FIRST_OPERAND and HIP_UNIFORM_REGISTER. They are rewritten to the twin's
- * registers once it is known which are free.
+ * Operands: the values that a stub passes to a probe in vector registers of the twin. A value that differs per lane
+ * takes one register for each 32 bits. The values that are equal in all lanes share one register: each takes one or two
+ * of its lanes.
+ *
+ * LLVM compiles a probe with the registers HIP_FIRST_OPERAND and up, and HIP_UNIFORM_REGISTER. When the twin's
+ * registers are allocated, the probe's code is patched to use them.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_OPERANDS_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_OPERANDS_H
@@ -13,7 +15,7 @@
 #include "core/target.h"
 #include "backends/hip/amdgpu/isa/isa.h"
 
-/* Values that differ per lane. Each number is one register, 32 bits of a value; a value of 64 bits takes two. */
+/* Operands that differ per lane. Each number stands for one register, so a 64-bit value has two numbers. */
 enum hip_lane_operand {
 	HIP_ADDR = 0,
 	HIP_OFFSET = 2,
@@ -26,11 +28,12 @@ enum hip_lane_operand {
 	HIP_NLANE_OPERANDS = 32,
 };
 
-/* At calls and returns of functions, operand i is instead v<i>, which holds arguments or the result by the calling
- * convention. The operand HIP_UNKNOWN_OPERAND stands for an unknown value. */
+/* At function calls and returns the numbers have another meaning. Operand i is v<i>, which holds an argument or the
+ * result by the calling convention. HIP_UNKNOWN_OPERAND stands for an argument or result whose location is unknown. */
 #define HIP_UNKNOWN_OPERAND (HIP_NLANE_OPERANDS - 1)
 
-/* values equal in all lanes: constants of the place, and lane masks of two words each */
+/* Operands that are equal in all lanes: constants of the place, then lane masks of two words each. The number is the
+ * lane of the register that holds the operand. */
 enum hip_uniform_operand {
 	HIP_PLACE_ID,
 	HIP_LINE,
@@ -48,25 +51,27 @@ enum hip_uniform_operand {
 	HIP_NUNIFORM = HIP_ACTIVE + 2,
 };
 
-#define HIP_FIRST_OPERAND 224          /* first register of per-lane operands in a probe as LLVM compiled it */
+#define HIP_FIRST_OPERAND 224          /* first register of the per-lane operands, as LLVM compiles the probe */
 #define HIP_UNIFORM_REGISTER 223
 
-/* the operand that provides a field of the context */
+/* The operand that holds a field of the program's context. */
 struct hip_operand {
 	const char *field;
-	bool is_uniform; /* equal in all lanes: enum hip_uniform_operand; it is a lane mask from
-				    * HIP_NCONSTANTS on */
-	uint32_t at;     /* enum hip_uniform_operand, or the first hip_lane_operand, with two registers for
-				    * each element of the field */
+	bool is_uniform; /* true: `at` is an enum hip_uniform_operand. Numbers from HIP_NCONSTANTS on are lane masks. */
+	/*
+	 * number of the operand. Element i of a field with enum hip_lane_operand is in the two registers `at` + 2 i and
+	 * `at` + 2 i + 1.
+	 */
+	uint32_t at;
 };
 const struct hip_operand *hip_operand_of(const char *field);
 
-/* Finds the operands that a probe reads, as bits, and how many other vector registers it uses. Returns -EINVAL if no
- * registers are left for the operands. */
+/* Finds the operands that a probe reads, as sets of bits. Sets *vectors to the number of other vector registers that it
+ * uses. Returns 0, or -EINVAL if these overlap the registers of operands. */
 int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *lane_operands,
 		      uint32_t *uniform_operands, uint32_t *vectors);
-/* Rewrites the probe to read per-lane operand i from vector register lane_reg[i], and uniform operands from the lanes
- * of vector register `uniform_reg`. */
+/* Patches a probe's code to read its operands from other vector registers. Per-lane operand i is in lane_reg[i]. The
+ * uniform operands are in the lanes of `uniform_reg`. */
 void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size,
 			const uint32_t lane_reg[HIP_NLANE_OPERANDS], uint32_t uniform_reg);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Saves and restores the kernel's registers around the bodies of instruction probes, in the lanes of the draft's vector
- * register `saved_reg`.
+ * Saves and restores the kernel's registers around calls of probe bodies. The lanes of vector registers, from
+ * draft->saved_reg on, hold the scalar registers.
  *
- *   gpubpf_call_<b>: calls body b. It saves the scalar registers, SCC, VCC, M0, EXEC, the floating-point mode and the
- *   vector registers that bodies use. Then it sets up the body's own state as a kernel.
- *   HIP_STUB_TO_BODY: the branch to the body.
- *   HIP_STUB_FROM_BODY: the body's ends return here; restores all of the kernel's state.
+ *   `gpubpf_call_<b>`: saves the scalar registers, SCC, VCC, M0, EXEC, the floating-point mode, and the vector
+ *   registers that bodies use. Then it sets the initial registers that body b expects, since LLVM compiles the body as
+ *   a GPU kernel.
+ *   `HIP_STUB_TO_BODY`: the branch to the body.
+ *   `HIP_STUB_FROM_BODY`: the body returns here. Restores all registers of the kernel, and returns to the place's stub.
  */
 #include "insn_text.h"
 
@@ -92,7 +93,7 @@ void hip_restore_exec(struct hip_text *t, enum hip_saved_lane what)
 	hip_set_exec(t);
 }
 
-/* Saves or restores the vector registers that bodies use, for all lanes. It clobbers EXEC and s[0:1]. */
+/* Saves the vector registers that bodies use, for all lanes, or restores them if `back` is set. Clobbers s0 and s1. */
 static void copy_vectors(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
@@ -137,7 +138,7 @@ static void restore_all(struct hip_text *t)
 	restore_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
 	restore_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
 	hip_emit_hazard_wait(t);
-	/* rewrites VCC as a whole: a write to half of it does not update VCCZ, which branches test */
+	/* Write all of VCC: a write to half of it does not update VCCZ, which branches test. */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
 	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
 }

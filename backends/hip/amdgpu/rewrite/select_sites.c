@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: selects the probe of each place of a kernel, and refuses places at which no probe can run.
- * Before: the kernel's code and patches, with the parts of the twin.
- * After: the draft has the sites of the kernel's entry and ends, and a body for each site at single instructions.
- * Requires: draft->site_body and draft->bodies, if the job has sites at single instructions or in functions.
+ * Does: selects the site that runs at each place of a kernel, and refuses places at which no probe can run.
+ * Before: the code and patches of the kernel and of the functions that the twin contains.
+ * After: the draft has the sites at the kernel's entry and ends, and a body for each site at instructions or in
+ * functions.
+ * Requires: draft->site_body and draft->bodies are allocated, if the job has sites at instructions or in functions.
  */
 #include "select_sites.h"
 
@@ -14,7 +15,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* Returns the index + 1 of a site's body and adds the body if needed. */
+/* Returns the index + 1 of the body of a site in draft->bodies. Adds the body if it is new. */
 static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
 {
 	uint32_t b = 0;
@@ -27,9 +28,9 @@ static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *
 	return b + 1;
 }
 
-/* state of the selection in the kernel's code, or in one function's */
+/* State of the selection in the code of the kernel or of one function. */
 struct site_selection {
-	const struct hip_part *in; /* NULL: the kernel's code, and the twin has no functions */
+	const struct hip_part *in; /* the part of the twin; NULL: the kernel's code, in a twin without functions */
 	uint32_t counts[GPUBPF_NSITES];
 };
 
@@ -38,7 +39,7 @@ static const char *function_of(const struct site_selection *c)
 	return c->in ? c->in->name : "";
 }
 
-/* Returns why a program cannot run at the instruction, or NULL. */
+/* Returns the reason why no program can run at the instruction, or NULL. */
 static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
@@ -48,7 +49,7 @@ static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_sit
 	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
 }
 
-/* Selects the bodies at the places of one instruction, kind by kind. */
+/* Selects the bodies at the places of patch i, and counts the places of each kind in *c. */
 static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at, uint32_t i, struct site_selection *c,
 			 struct hip_draft *draft, struct gpubpf_diag *diag)
 {
@@ -81,8 +82,9 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 	return 0;
 }
 
-/* Selects the probes at one s_endpgm of the kernel. All ends share one stub, so they need the same probes, and every
- * wave of a block must be counted. The caller sets `first` for the kernel's first end. */
+/* Selects the sites at one s_endpgm of the kernel. All ends share one stub, so they must have the same programs. The
+ * programs at block ends must be at every end, because the stub counts all waves of a block. `first`: this is the
+ * kernel's first end. */
 static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first,
 		      struct hip_draft *draft, struct gpubpf_diag *diag)
 {
@@ -92,13 +94,15 @@ static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, stru
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;
 	if ((patch->probed || patch->counted) && patch->why)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it ends where %s (at byte %u of its code)",
-				       patch->why, patch->off);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "probes at its end are not supported: %s (at byte %u of its code)", patch->why,
+				       patch->off);
 	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->kernel_probe[HIP_AT_EXIT].site != exit)
-		return hip_refuse(diag, "its exits need different probes, but all exits share one");
+		return hip_refuse(diag,
+				  "programs differ between its exits; gpu/exit/ must run the same programs at each exit");
 	if (!first && end != draft->kernel_probe[HIP_AT_END].site)
-		return hip_refuse(diag, "its ends need different probes of gpu/block_end/, or some none, but all ends "
-					"share one");
+		return hip_refuse(diag,
+				  "programs differ between its ends; gpu/block_end/ must run the same programs at each end");
 	if (patch->probed)
 		draft->kernel_probe[HIP_AT_EXIT].site = exit;
 	draft->kernel_probe[HIP_AT_END].site = end;

@@ -5,8 +5,8 @@
 #include "backends/hip/amdgpu/analysis/found_kernel.h"
 #include "stub.h"
 
-/* Selects the sites at the places of the job's first kernel. Returns 0, or -EINVAL with the reason why no probe can run
- * at a place. */
+/* Selects the sites at all places of the job's first kernel. Returns 0, -ENOMEM, or -EINVAL with the reason why no
+ * probe can run at a place. */
 int hip_select_sites(struct hip_app_kernel *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 		     struct gpubpf_diag *diag);
 

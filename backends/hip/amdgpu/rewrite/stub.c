@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: writes a twin's assembly text: entry, exits, block ends, and the kernel's code with its patches replaced.
+ * Does: writes a twin's assembly text: the stubs at entry, exits and block ends, and the kernel's code with stubs for
+ * its patches.
  * Before: a complete draft (struct hip_draft).
- * After: the text is input of hip_listing_read().
- * Requires: registers chosen by hip_allocate_registers().
+ * After: the text has the format that hip_listing_read() parses.
+ * Requires: hip_allocate_registers() has set the draft's registers.
  */
 
 #include <errno.h>
@@ -13,9 +14,9 @@
 
 #include "stub_text.h"
 
-/* lanes of the vector register `state`; lower lanes hold the initial scalar registers, at most 21 */
+/* Lanes of the vector register draft->state. The lanes from 0 on hold the initial scalar registers, at most 21. */
 #define LANE_EXEC 28
-#define LANE_WAVES 30 /* address of the wave counter in the group's memory */
+#define LANE_WAVES 30 /* address of the wave counter in the work-group's memory */
 
 #define ITEM_IDS 0x3fffffff
 
@@ -73,7 +74,8 @@ static void restore_exec(struct hip_text *t)
 	hip_set_exec(t);
 }
 
-/* Copies the state of all lanes to the accumulation registers, or back. It clobbers EXEC. */
+/* Copies the two registers of the state to accumulation registers, or back if `back` is set, for all lanes. Clobbers
+ * EXEC. */
 static void move_state(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
@@ -101,7 +103,7 @@ void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d)
 			snprintf(reg, sizeof(reg), "s%d", want.at[f] + i);
 			read_lane(t, reg, t->initial_state.at[f] + i);
 		}
-	/* one register holds all three ids, ten bits each; ids that were not requested read 0 */
+	/* v0 holds the three work-item ids, ten bits each. Ids that the descriptor does not request are 0. */
 	if (items == 2)
 		fprintf(t->f, "\tv_mov_b32 v0, v%u\n", t->draft->items);
 	else
@@ -110,15 +112,15 @@ void hip_restore_state(struct hip_text *t, const struct hip_descriptor *d)
 	hip_emit_hazard_wait(t);
 }
 
-/* Sets EXEC to the first lane, which every wave has at its start. */
+/* Sets EXEC to lane 0, which is active in every wave at its start. */
 static void set_first_lane(struct hip_text *t)
 {
 	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, 1\n" : "\ts_mov_b64 exec, 1\n", t->f);
 	hip_emit_hazard_wait(t);
 }
 
-/* Reads the size of the group's memory from the dispatch packet (HSA, "Kernel dispatch packet"); the counter is its
- * last four bytes. */
+/* Sets s2 to the address of the wave counter, the last four bytes of the work-group's memory. The size of this memory
+ * is in the dispatch packet (HSA, "Kernel dispatch packet"). */
 static void find_wave_counter(struct hip_text *t)
 {
 	int at = t->initial_state.at[HIP_DISPATCH];
@@ -132,7 +134,7 @@ static void find_wave_counter(struct hip_text *t)
 	save_lane(t, "s2", LANE_WAVES);
 }
 
-/* Emits code that counts the group's waves. All waves execute it before the probes and the kernel. */
+/* Emits code that counts the waves of the work-group. All waves execute it before any probe and before the kernel. */
 static void emit_wave_count(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -148,8 +150,8 @@ static void emit_wave_count(struct hip_text *t)
 	restore_exec(t);
 }
 
-/* Emits a branch to a probe, which runs in the lanes of EXEC. If `back` is set, the probe returns to that label; else
- * it ends the twin. */
+/* Emits a branch to a probe, which runs for the lanes in EXEC. The label `to` marks the branch for the linker. If
+ * `back` is set, the probe returns to this label; else the twin ends with the probe. */
 static void emit_probe_jump(struct hip_text *t, enum hip_kernel_probe_kind kind, const char *to, const char *back)
 {
 	hip_restore_state(t, &t->draft->kernel_probe[kind].descriptor);
@@ -158,8 +160,8 @@ static void emit_probe_jump(struct hip_text *t, enum hip_kernel_probe_kind kind,
 		fprintf(t->f, "%s:\n%s", back, t->spelling->wait);
 }
 
-/* Emits the call of the block-begin probe, with the group's first lane only in EXEC. Waves that do not have this lane
- * skip it. */
+/* Emits the branch to the probe at the block's begin. Only the first lane of the work-group runs it, and waves without
+ * this lane skip it. */
 static void write_begin(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_BEGIN))
@@ -192,8 +194,8 @@ static void write_entry(struct hip_text *t)
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
-/* Begins the code at the kernel's end, or after the exit probe: nothing but the state at entry is live. Restores
- * `state`. */
+/* Emits the label and the first instructions of the stubs at the kernel's end. Waits for outstanding operations and
+ * restores draft->state. Only the state at entry is live here. */
 static void write_leaving(struct hip_text *t, const char *label)
 {
 	fprintf(t->f, "%s:\n%s%s", label, t->spelling->wait, t->spelling->drain);
@@ -209,8 +211,8 @@ static void write_exit(struct hip_text *t)
 	emit_probe_jump(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
 }
 
-/* Emits the block-end probe, which runs in the last lane of the last wave. The lanes of a wave are contiguous from lane
- * 0 on. */
+/* Emits the stub of the probe at the block's end, which runs in the last lane of the last wave. The active lanes of a
+ * wave are contiguous from lane 0 on, so their number gives the last lane. */
 static void write_end(struct hip_text *t)
 {
 	if (!hip_has(t->draft, HIP_AT_END))
@@ -232,7 +234,8 @@ static void write_end(struct hip_text *t)
 	emit_probe_jump(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
-/* Emits two moves of a literal that is no inline constant, so that each has a literal word into which the agent writes. */
+/* Emits two moves of a constant. The placeholder does not fit an inline constant, so each move has a literal word,
+ * which the agent overwrites. */
 static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
@@ -258,7 +261,7 @@ bool hip_write_replacement(struct hip_text *t, const struct hip_patch *patch)
 	return true;
 }
 
-/* Emits the twin's instruction in place of a patch. Returns false to keep the kernel's instruction. */
+/* Emits the instruction that replaces patch i in the twin. Returns false if the original instruction stays. */
 static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	if (hip_write_place_branch(t, i))
@@ -293,14 +296,15 @@ static void find_labels(struct hip_text *t)
 		mark_label(t, code->patches[i].target);
 }
 
-/* Returns true between instructions that do not belong to the same clause. */
+/* Returns true if the code can be split before the word at `off`: an instruction begins there that is not inside a
+ * clause. */
 static bool can_cut(const struct hip_code *code, uint32_t off)
 {
 	return (code->words[off / 4] & (HIP_WORD_BEGINS | HIP_WORD_CLAUSE)) == HIP_WORD_BEGINS;
 }
 
-/* Returns the end of a code segment that, with its stubs, spans about half of a branch's range. The stubs' size is
- * estimated as a third of their text; it is at most half of it. */
+/* Returns the end of a code segment that, with its stubs, spans about half of a branch's range. The size of the stubs
+ * is not known yet. The estimate is a third of their text, which is at least twice as long as the code. */
 static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
 {
 	const struct hip_code *code = t->draft->code;
@@ -315,7 +319,8 @@ static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t pa
 	return off;
 }
 
-/* Emits the kernel's code up to an offset. Returns the first patch after it. */
+/* Emits the kernel's code from `off` to `end`. `next` is the first patch from `off` on. Returns the first patch from
+ * `end` on. */
 static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint32_t next)
 {
 	const struct hip_code *code = t->draft->code;
@@ -340,7 +345,7 @@ static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint
 	return next;
 }
 
-/* Emits the kernel in segments. The stubs of a segment's places follow it, so that they are in range. */
+/* Emits the kernel's code in segments. The stubs of the places in a segment follow it, so that branches reach them. */
 static void write_kernel(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;
@@ -360,7 +365,7 @@ static void write_kernel(struct hip_text *t)
 	}
 }
 
-/* Emits the stubs of the places into a separate buffer. */
+/* Writes the text of all places' stubs into t->places. */
 static int write_places(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;

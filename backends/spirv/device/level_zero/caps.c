@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capabilities of a Level Zero device. */
+/* Fills in the capabilities of a Level Zero device. */
 #include <stdio.h>
 
 #include "device_state.h"
 
 #define MAX_MEMORIES 8
 
-/* Integrated devices share the host's memory: kernels access it without extra cost, and no copies are needed. A card
- * has the arena in its own memory. Atomic adds over a bus take thousands of times as long, and some are lost if the
- * host adds too (SUPPORT.md). */
+/*
+ * Choose the memory of the arena. Integrated devices use host memory: kernels access it without extra cost, and no
+ * copies are needed. On a graphics card, the arena lies in the card's own memory. Atomic adds across the bus take
+ * thousands of times as long, and some are lost if the host adds too (SUPPORT.md).
+ */
 static void choose_arena(struct gpubpf_device *d, bool shares)
 {
 	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
@@ -25,7 +27,10 @@ static void choose_arena(struct gpubpf_device *d, bool shares)
 	}
 }
 
-/* Set the caps for map memory outside of the arena, by the accesses that host and kernels may make concurrently. */
+/*
+ * Set the caps for map memory outside of the arena. They depend on the accesses that host and GPU kernels may make
+ * concurrently.
+ */
 static void fill_memory(struct gpubpf_device *d)
 {
 	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
@@ -100,7 +105,10 @@ void gpubpf_ze_fill_caps(struct gpubpf_device *d)
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
 	fill_memory(d);
-	/* not with a shared arena: the table of allocations would also list the memory of CPU devices */
+	/*
+	 * A shared arena belongs to all devices on host memory. Its table of allocations would also list the memory of
+	 * CPU devices, so a device with a shared arena has no table.
+	 */
 	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
 		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* struct gpubpf_device_ops over Level Zero. */
+/* Implements struct gpubpf_device_ops for Level Zero. */
 #include "level_zero.h"
 
 #include <errno.h>
@@ -99,8 +99,10 @@ static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *fro
 	return is_outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
 }
 
-/* Twins may access all memory of these kinds: the agent enables indirect access for their kernels
- * (hooks/level_zero/twin_load.c). */
+/*
+ * Allocate map memory outside of the arena. Twins may access all memory of this kind, because the agent enables
+ * indirect access for their kernels (hooks/level_zero/twin_load.c).
+ */
 static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
 			 struct gpubpf_device_memory *memory, struct gpubpf_reason *why)
 {
@@ -246,7 +248,10 @@ static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_
 	return err;
 }
 
-/* ---- the clock: zeDeviceGetGlobalTimestamps() reads another clock than the one that kernels can read ---- */
+/*
+ * ---- the clock: measured by a kernel, because zeDeviceGetGlobalTimestamps() reads a clock that kernels cannot read
+ * ----
+ */
 
 static uint64_t now_ns(void)
 {
@@ -277,7 +282,7 @@ static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_
 	return err ? err : copy_by_device(d, cycles, d->clock_word, sizeof(*cycles));
 }
 
-/* Accept the clock only if it advances. */
+/* Set caps.clock to none if the clock does not advance. */
 static void test_clock(struct gpubpf_device *d)
 {
 	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };

@@ -14,7 +14,7 @@ int gpubpf_ze_error(struct gpubpf_reason *why, const char *what, ze_result_t cod
 	return code == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || code == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY ? -ENOMEM : -EIO;
 }
 
-/* Copy the start of the log, as one line, to why. */
+/* Copy the start of the build log to why->text, as one line. */
 static int report_build_log(const struct gpubpf_ze_api *api, ze_module_build_log_handle_t log, ze_result_t code,
 			    struct gpubpf_reason *why)
 {
@@ -92,7 +92,7 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 	return err;
 }
 
-/* Link a module that imports the clock's function with a module that defines it. */
+/* Create a module from the image, which imports gpubpf_clock_read(), and a second module that defines this function. */
 static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			     const void *image, size_t size, const struct gpubpf_ze_build *build,
 			     ze_module_handle_t *module, struct gpubpf_reason *why)

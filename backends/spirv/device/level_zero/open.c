@@ -24,7 +24,7 @@ int gpubpf_ze_api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *fu
 	}
 	lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!lib) {
-		snprintf(why->text, sizeof(why->text), "no Level Zero loader: %s", dlerror());
+		snprintf(why->text, sizeof(why->text), "cannot load the Level Zero loader: %s", dlerror());
 		return -ENOENT;
 	}
 #define RESOLVE(table, member) \
@@ -39,7 +39,7 @@ int gpubpf_ze_api_load(struct gpubpf_ze_api *api, const struct gpubpf_ze_api *fu
 	init = (__typeof__(init))dlsym(lib, "zeInit");
 	code = init ? init(0) : ZE_RESULT_ERROR_UNINITIALIZED;
 	if (code == ZE_RESULT_ERROR_UNINITIALIZED) {
-		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver that has a device");
+		snprintf(why->text, sizeof(why->text), "Level Zero finds no driver with a device");
 		return -ENODEV;
 	}
 	return code ? gpubpf_ze_error(why, "zeInit", code) : 0;

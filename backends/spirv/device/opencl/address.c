@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries the device address of a buffer: a kernel stores the address that it receives. */
+/* Determines the device address of a buffer: a kernel receives the buffer as an argument and stores its address. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -7,11 +7,13 @@
 #include "opencl.h"
 
 #define ADDRESS_POLL_NS 50000l
-/* Longest waits for the address of a buffer. On a CPU the process's CPU time counts: PoCL compiles a kernel inside the
- * process at its first launch, which took 1.4 s on a core of a virtual machine (2026-11). */
-#define ADDRESS_WAIT_NS 50000000ull            /* on a GPU */
-#define ADDRESS_WAIT_CPU_NS 3000000000ull      /* on a CPU, of CPU time, */
-#define ADDRESS_WAIT_CPU_WALL_NS 10000000000ull /* and in all, for a CPU that other programs keep busy */
+/*
+ * Time limits for the query of a buffer's address. On a CPU device, the process's CPU time counts. PoCL compiles a
+ * kernel inside the process at its first launch, which took 1.4 s on a core of a virtual machine (2026-11).
+ */
+#define ADDRESS_WAIT_NS 50000000ull            /* GPU: elapsed time */
+#define ADDRESS_WAIT_CPU_NS 3000000000ull      /* CPU device: CPU time of the process */
+#define ADDRESS_WAIT_CPU_WALL_NS 10000000000ull /* CPU device: elapsed time; other processes may use the CPU */
 
 static bool has_ended(struct gpubpf_device *d, cl_event event)
 {
@@ -68,9 +70,11 @@ static uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Wait a limited time for the query's kernel. A kernel of the application may run until its host stops it, and ours
- * runs only after it; the caller must not wait for that. On a CPU device, such a kernel consumes CPU time of this
- * process. If the process consumes none, the machine is busy and the limit is longer. */
+/*
+ * Wait a limited time for the query's kernel. The query runs after the application's kernels. One of these may run
+ * until the application stops it, and the caller must not wait for that. On a CPU device, the application's kernel
+ * consumes CPU time of this process. If the process consumes no CPU time, the machine is busy and the limit is longer.
+ */
 static void wait_address_query(struct gpubpf_device *d)
 {
 	const uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

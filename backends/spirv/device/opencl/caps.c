@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Determines the capabilities of an OpenCL device. Drivers do not report some of them reliably: 64-bit atomics, the
- * clock, and whether the device really shares host memory. For these, the agent runs a small program when it opens the
- * device, and reads the results. It is built as one program: runtimes cache such programs, and PoCL needs 0.7 s to
+ * clock, and whether the device really shares host memory. For these, the agent runs a small test program when it opens
+ * the device. The test program is built without a separate link: runtimes cache such programs, and PoCL needs 0.7 s to
  * link.
  */
 #include <errno.h>
@@ -14,16 +14,19 @@
 
 #include "opencl.h"
 #include "backends/spirv/wire/clock.h"
+#include "backends/spirv/wire/driver.h"
 #include "device.h"
 
 #define GROUP_ITEMS 4u
 #define TEST_ITEMS 16u
 
-/* Words of the test's buffer. ADDS: number of atomic adds. CLOCK: the clock. SEEN: the value of HOST that the kernel
- * read. HOST: the host writes it. */
+/*
+ * Indexes of 64-bit words in the test's buffer. ADDS: a counter that each work-item increments atomically. CLOCK: the
+ * clock's value. SEEN: the value of HOST that the kernel read. HOST: a value that the host writes.
+ */
 enum { WORD_ADDS, WORD_CLOCK, WORD_SEEN, WORD_HOST, WORDS };
 
-/* a kernel, its wrapper, a kernel that stores a buffer's address, and a kernel that reads the clock */
+/* four kernels: a test kernel, its wrapper, one that stores a buffer's address, and one that reads the clock */
 static const char test_source[] =
 	"int gpubpf_test_probe(__private const ulong *env);\n"
 	"ulong gpubpf_clock_read(void);\n"
@@ -37,7 +40,7 @@ static const char test_source[] =
 	"__kernel void gpubpf_test_where(__global uchar *p, __global ulong *w) { w[0] = (ulong)p; }\n"
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
-/* the function that the wrapper calls instead of a probe */
+/* gpubpf_test_probe(), which the wrapper calls in place of a probe */
 static const char probe_source[] = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 				   "int gpubpf_test_probe(__private const ulong *env);\n"
 				   "int gpubpf_test_probe(__private const ulong *env) {\n"
@@ -78,7 +81,7 @@ static uint32_t spirv_version(const char *il)
 static void query_caps(struct gpubpf_device *d)
 {
 	struct gpubpf_device_caps *caps = &d->caps;
-	char text[256], vendor[128], driver[96];
+	char text[256], vendor[GPUBPF_CL_VENDOR_SIZE], version[GPUBPF_CL_VERSION_SIZE];
 	cl_uint units, bits;
 	cl_ulong memory, alloc;
 	size_t group;
@@ -87,8 +90,8 @@ static void query_caps(struct gpubpf_device *d)
 	snprintf(caps->backend, sizeof(caps->backend), "opencl");
 	get_info(d, CL_DEVICE_NAME, caps->name, sizeof(caps->name) - 1);
 	get_info(d, CL_DEVICE_VENDOR, vendor, sizeof(vendor) - 1);
-	get_info(d, CL_DRIVER_VERSION, driver, sizeof(driver) - 1);
-	snprintf(caps->driver, sizeof(caps->driver), "%.60s %.30s", vendor, driver);
+	get_info(d, CL_DRIVER_VERSION, version, sizeof(version) - 1);
+	gpubpf_cl_driver_format(caps->driver, vendor, version);
 	get_info(d, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof(units));
 	get_info(d, CL_DEVICE_ADDRESS_BITS, &bits, sizeof(bits));
 	get_info(d, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof(memory));
@@ -110,7 +113,7 @@ static void query_caps(struct gpubpf_device *d)
 		caps->bits |= GPUBPF_CAP_ACCEPTS_SPIRV;
 }
 
-/* Returns NULL if the device's compiler refuses the program. */
+/* Build the test program. Returns NULL if the device's compiler refuses it. */
 static cl_program build(struct gpubpf_device *d, const struct ocl_source *source)
 {
 	struct gpubpf_reason why;
@@ -123,7 +126,7 @@ static cl_program build(struct gpubpf_device *d, const struct ocl_source *source
 	return err ? NULL : ocl_build(d, program, source->options, &why);
 }
 
-/* Launch one kernel of the test on the buffer and wait for its end. */
+/* Launch one kernel of the test program on the buffer and wait until it ends. */
 static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_t items)
 {
 	size_t group = items < GROUP_ITEMS ? items : GROUP_ITEMS;
@@ -135,8 +138,10 @@ static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_
 	return 0;
 }
 
-/* Run the wrapper twice on a buffer in the host's memory. read[] receives WORDS words that the runtime reads back.
- * WORDS words follow that the host found in its own memory before. */
+/*
+ * Run the wrapper twice on a buffer that uses the host memory `shared`. The second half of read[] receives a copy of
+ * this host memory after the launches. Then the runtime reads the buffer into the first half of read[].
+ */
 static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *shared, uint64_t *read)
 {
 	cl_kernel kernel;
@@ -151,7 +156,8 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	if (!err) {
 		shared[WORD_HOST] = 41;
 		ret = launch(d, kernel, words, TEST_ITEMS);
-		shared[WORD_HOST] = 42; /* does the device see the host's writes between launches? */
+		/* a new value, to test whether the device sees the host's writes between launches */
+		shared[WORD_HOST] = 42;
 		if (!ret)
 			ret = launch(d, kernel, words, TEST_ITEMS);
 		memcpy(read + WORDS, shared, WORDS * sizeof(*shared));
@@ -164,7 +170,7 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 	return ret;
 }
 
-/* Set the caps that the test proves. read[] comes from run_test(). */
+/* Set the caps that the test proves, from the read[] of run_test(). */
 static void evaluate_test(struct gpubpf_device *d, const uint64_t *read, bool host_side)
 {
 	const uint64_t *seen = read + WORDS;
@@ -175,8 +181,10 @@ static void evaluate_test(struct gpubpf_device *d, const uint64_t *read, bool ho
 		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
 }
 
-/* Build the program, or load the cached binary, and run it. If a cached binary does not run, build the program
- * again. */
+/*
+ * Load the test program from the cache, or build it, and run it. If a cached binary does not run, build the program
+ * again.
+ */
 static int build_and_run(struct gpubpf_device *d, bool atom, const char *clock, uint64_t *shared, uint64_t *read)
 {
 	const char *const texts[] = { test_source, probe_source, clock };
@@ -221,7 +229,7 @@ static void test_features(struct gpubpf_device *d, bool atom, bool host_side)
 	munmap(shared, 4096);
 }
 
-/* Accept the clock only if it advances. */
+/* Set caps.clock to none if the clock does not advance. */
 static void test_clock(struct gpubpf_device *d)
 {
 	uint64_t first = 0, second = 0, before, after;
@@ -236,7 +244,7 @@ static void test_clock(struct gpubpf_device *d)
 		d->caps.clock = GPUBPF_CLOCK_NONE;
 }
 
-/* Choose the first clock to try, and set the caps that follow from the kind of processor. */
+/* Choose the clock to try first, and set the caps that follow from the kind of processor. */
 static void choose_clock(struct gpubpf_device *d, const char *extensions, bool cpu)
 {
 #ifdef __x86_64__
@@ -255,8 +263,7 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 	}
 }
 
-/* OR the sub-group sizes that a kernel may require into caps.sub_groups. Values that are not powers of two are no
- * sizes. */
+/* OR the sub-group sizes that a kernel may require into caps.sub_groups. Ignore values that are not powers of two. */
 static void query_sub_groups(struct gpubpf_device *d, const char *extensions)
 {
 	size_t sizes[16] = { 0 };
@@ -290,7 +297,8 @@ void ocl_caps_fill(struct gpubpf_device *d)
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 	test_features(d, atom, cpu || unified);
 	if (d->test && d->caps.bits & (GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_NVPTX_ASM))
-		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory and NVIDIA's memory do not move */
+		/* the addresses of host memory and of NVIDIA's device memory never change */
+		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS;
 	ocl_memory_caps(d);
 	test_clock(d);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenCL device (core/device.h): open, arena, modules, launches, clock. */
+/* Implements the OpenCL device (core/device.h): open, arena, modules, launches, clock. */
 #include "device.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool matches(struct gpubpf_device *d, cl_platform_id platform, cl_device_
 	return strcasestr(device_name, name) || strcasestr(platform_name, name);
 }
 
-/* Find the device with this index among the ones whose name, or whose platform's name, matches. */
+/* Find device number `index` (from 0) among the devices whose own name or platform name matches `name`. */
 static int find_device(struct gpubpf_device *d, const char *name, uint32_t index, struct gpubpf_reason *why)
 {
 	cl_platform_id platforms[MAX_PLATFORMS];
@@ -146,7 +146,10 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 	return &d->caps;
 }
 
-/* AMD's driver reports free memory, in KiB; other drivers report only the total. */
+/*
+ * Check that the device has enough memory for the arena. AMD's driver reports free memory, in KiB; other drivers report
+ * only the total.
+ */
 static bool has_room(const struct gpubpf_device *d, size_t size, struct gpubpf_reason *why)
 {
 	size_t free[2] = { 0 };
@@ -200,7 +203,10 @@ static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
 }
 
-/* If the SPIR-V calls gpubpf_clock_read(), link the function's OpenCL C source to it (maps/device/devlib.h). */
+/*
+ * Create a program from SPIR-V. If it calls gpubpf_clock_read(), link it with the OpenCL C source of that function
+ * (maps/device/devlib.h).
+ */
 static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t size, const char *options,
 			     struct gpubpf_reason *why)
 {
@@ -214,7 +220,7 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 
 	if (gpubpf_spv_reads_clock(image, size))
 		return ocl_link(d, pieces, 2, why);
-	/* build in one step: a separate link would ignore the optimisation options */
+	/* build in one step: with a separate link, the driver would ignore the optimization options */
 	program = ocl_create(d, &pieces[1], why);
 	return program ? ocl_build(d, program, options, why) : NULL;
 }
@@ -336,7 +342,7 @@ static uint64_t now_ns(void)
 
 static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 {
-	enum { CLOCK_WORD = 1 }; /* word of the test kernel's buffer (caps.c) */
+	enum { CLOCK_WORD = 1 }; /* index of the clock's word in the test kernel's buffer (caps.c) */
 	size_t one = 1;
 
 	if (!d->clock_kernel || d->api.clSetKernelArg(d->clock_kernel, 0, sizeof(d->clock_word), &d->clock_word) ||
@@ -349,8 +355,11 @@ static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 		       0;
 }
 
-/* If the clock is the time-stamp counter, the host reads it itself. This needs no launch, and is accurate to
- * nanoseconds instead of microseconds. */
+/*
+ * Read the device's clock. Also read the host's clock before and after that. If the device's clock is the CPU's
+ * time-stamp counter, the host reads it directly. This needs no launch and is accurate to nanoseconds instead of
+ * microseconds.
+ */
 static int ocl_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
 	int err = 0;

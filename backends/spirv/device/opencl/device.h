@@ -4,8 +4,11 @@
 
 #include "core/device.h"
 
-/* In struct gpubpf_device_open, runtime is a const cl_icd_dispatch *, context a cl_context, and handle a cl_device_id.
- * arena_attach() returns the arena's cl_mem as the address. Twins take it as their argument gpubpf_arena. */
+/*
+ * In struct gpubpf_device_open: runtime is a const cl_icd_dispatch *, context a cl_context, and handle a cl_device_id.
+ * The operation arena_attach() returns the arena's cl_mem as the address; twins receive the cl_mem in their argument
+ * gpubpf_arena.
+ */
 extern const struct gpubpf_device_ops gpubpf_device_opencl;
 
 #endif

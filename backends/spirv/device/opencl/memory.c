@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of an OpenCL device for maps outside of the arena. Twins access it by address. The memory is SVM, which each
- * launch passes to the runtime as execution info of the kernel. Or it is a pinned host buffer, on devices where the
- * address of a buffer does not change. On devices whose arena is host memory, all maps lie in host memory.
+ * Allocates memory of an OpenCL device for maps outside of the arena. Twins access this memory by address. It is either
+ * SVM or a pinned host buffer. SVM is passed to the runtime at each launch, as execution info of the kernel. A pinned
+ * buffer is used on devices where the address of a buffer does not change. On devices whose arena is host memory, all
+ * maps lie in host memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const struct {
 	{ CL_DEVICE_SVM_ATOMICS, GPUBPF_CAP_HOST_ATOMICS },
 };
 
-/* Map a buffer permanently, as pinned host memory. */
+/* Map a buffer until it is released; the mapping serves as pinned host memory. */
 static void *map_buffer(struct gpubpf_device *d, cl_mem memory, size_t size)
 {
 	cl_int err;
@@ -29,7 +30,7 @@ static void *map_buffer(struct gpubpf_device *d, cl_mem memory, size_t size)
 	return err ? NULL : at;
 }
 
-/* Does a kernel's write to a pinned host buffer reach the host's mapping? */
+/* Returns true if a kernel's write to a pinned host buffer appears in the host's mapping. */
 static bool test_pinned(struct gpubpf_device *d)
 {
 	size_t one = 1;
@@ -69,16 +70,25 @@ void ocl_memory_test(struct gpubpf_device *d)
 		d->caps.bits |= GPUBPF_CAP_HOST_PINNED;
 }
 
+/*
+ * Allocate SVM for a map. Each launch passes the list d->svm[] to the runtime, because a kernel may access only listed
+ * SVM. If the list is full, the allocation fails.
+ */
 static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_memory *m, struct gpubpf_reason *why)
 {
 	cl_svm_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+	bool is_system = d->caps.bits & GPUBPF_CAP_SVM_SYSTEM;
 
+	if (!is_system && d->nsvm == OCL_MAX_SVM) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: more than %d maps are placed in SVM", OCL_MAX_SVM);
+		return -ENOSPC;
+	}
 	if (d->caps.bits & GPUBPF_CAP_HOST_ATOMICS)
 		flags |= CL_MEM_SVM_ATOMICS;
-	m->host = d->caps.bits & GPUBPF_CAP_SVM_SYSTEM ? host : d->api.clSVMAlloc(d->context, flags, m->size, 0);
-	m->handle = m->host == host ? NULL : m->host;
+	m->host = is_system ? host : d->api.clSVMAlloc(d->context, flags, m->size, 0);
+	m->handle = is_system ? NULL : m->host;
 	m->address = (uintptr_t)m->host;
-	if (m->handle && d->nsvm < OCL_MAX_SVM)
+	if (m->handle)
 		d->svm[d->nsvm++] = m->handle;
 	if (m->host)
 		return 0;

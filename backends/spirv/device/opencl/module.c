@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL programs: compile, link, build. If the vendor's compiler refuses one, report the start of its log. */
+/*
+ * Compiles, links and builds OpenCL programs. If the vendor's compiler refuses a program, the start of its log is
+ * reported.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +16,7 @@ int ocl_error(struct gpubpf_reason *why, const char *what, cl_int code)
 	return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ? -ENOMEM : -EIO;
 }
 
-/* Copy the log's first error, or else its start, as one line to why. */
+/* Copy the first error in the build log to why->text as one line. If the log has no error, copy its start. */
 static void report_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code,
 		       struct gpubpf_reason *why)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL device, private parts. The code uses only libc and the CL headers, because the agent includes all of it.
+ * Private declarations of the OpenCL device. The code uses only libc and the CL headers, because the agent includes all
+ * of it.
  *
  *   device.c         the operations of core/device.h
  *   address.c        addresses of buffers
@@ -29,13 +30,14 @@
 	F(clGetProgramBuildInfo) F(clGetProgramInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
 	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
 
-/* a runtime: the loader, or the next layer below ours in the application */
+/* function pointers of an OpenCL runtime: the loader, or the layer below gpubpf's layer in the application */
 struct ocl_api {
 #define OCL_MEMBER(name) __typeof__(&name) name;
 	OCL_FUNCTIONS(OCL_MEMBER)
 #undef OCL_MEMBER
 	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1 */
-	__typeof__(&clSVMAlloc) clSVMAlloc; /* clSVM* and clSetKernelExecInfo: NULL before OpenCL 2.0 */
+	/* these clSVM* functions and clSetKernelExecInfo are NULL before OpenCL 2.0 */
+	__typeof__(&clSVMAlloc) clSVMAlloc;
 	__typeof__(&clSVMFree) clSVMFree;
 	__typeof__(&clSetKernelExecInfo) clSetKernelExecInfo;
 };
@@ -51,40 +53,47 @@ struct gpubpf_device {
 	cl_mem arena;
 	size_t arena_size;
 	const char *clock_source; /* OpenCL C source of gpubpf_clock_read() */
-	const char *cache;        /* folder from struct gpubpf_device_open; NULL after opening */
-	cl_program test;          /* the program that tested the caps; its kernels read the clock and addresses */
+	const char *cache;        /* cache folder from struct gpubpf_device_open; NULL after opening */
+	cl_program test;          /* test program of caps.c; also has the kernels that read the clock and addresses */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
 	cl_kernel address_kernel; /* stores the address of a buffer in address_word */
 	cl_mem address_word;
-	cl_event address_event;   /* completion of the running address query; NULL: none */
-	cl_ulong *address_result; /* malloc'd; the device may still write it */
-	void *svm[OCL_MAX_SVM];   /* [nsvm]: memory of maps; set as execution info of kernels that we launch */
+	cl_event address_event;   /* event of the running address query, or NULL */
+	cl_ulong *address_result; /* malloc'd; valid while the device may write it */
+	void *svm[OCL_MAX_SVM];   /* [nsvm]: SVM of maps; set as execution info of each kernel that gpubpf launches */
 	uint32_t nsvm;
 };
 
-/* Fill the table from the loader, or from a layer's dispatch table (const cl_icd_dispatch *). */
+/*
+ * Fill the table from the OpenCL loader, or from a layer's dispatch table (const cl_icd_dispatch *) if `dispatch` is
+ * set.
+ */
 int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_reason *why);
 
 /* memory.c: memory_get and memory_put of struct gpubpf_device_ops, and the caps on which they depend. */
 void ocl_memory_caps(struct gpubpf_device *device);
-void ocl_memory_test(struct gpubpf_device *device); /* tests that run kernels; call it last */
+void ocl_memory_test(struct gpubpf_device *device); /* sets caps by running kernels; call it last */
 int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
 		   struct gpubpf_device_memory *memory, struct gpubpf_reason *why);
 void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
-/* call it before each launch that we make */
+/* Set the SVM of all maps as execution info of the kernel. Call this before each launch that gpubpf makes. */
 cl_int ocl_set_svm_pointers(struct gpubpf_device *device, cl_kernel kernel);
 /* address.c: buffer_address of struct gpubpf_device_ops */
 int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
-/* Create the objects for address queries when the device opens, because applications can observe the context's
- * reference count. */
+/*
+ * Create the objects for address queries. They are created when the device opens: applications can observe the
+ * context's reference count, so it must not change later.
+ */
 void ocl_create_address_query(struct gpubpf_device *device);
-/* Free a finished address query. False: a query still runs, so no other may start. */
+/* Free a finished address query. Returns false if a query still runs; no other query may start then. */
 bool ocl_end_address_query(struct gpubpf_device *device);
 
-/* program_cache.c: cached binaries of CPU devices, in the user's cache. The key holds the texts, the options, the
- * runtime and the processor. GPU runtimes cache their binaries themselves. ocl_cache_load() returns NULL if no binary
- * is cached or the runtime cannot load it. */
+/*
+ * program_cache.c: caches binaries of CPU devices in the user's cache folder; GPU runtimes cache their binaries
+ * themselves. The key holds the texts, the options, the runtime and the processor. The function ocl_cache_load()
+ * returns NULL if no binary is cached or the runtime cannot load it.
+ */
 struct ocl_source {
 	const char *const *texts;
 	cl_uint ntexts;
@@ -94,11 +103,13 @@ cl_program ocl_cache_load(struct gpubpf_device *device, const struct ocl_source 
 void ocl_cache_store(struct gpubpf_device *device, const struct ocl_source *source, cl_program program);
 void ocl_cache_remove(struct gpubpf_device *device, const struct ocl_source *source);
 
-/* Fill device->caps from queries and tests. A capability that cannot be tested is reported as absent. */
+/* Fill device->caps from queries and tests. A capability that cannot be tested is not set. */
 void ocl_caps_fill(struct gpubpf_device *device);
 
-/* Compile the pieces separately and link them; only the last one may be IL. Returns NULL and the log in why on
- * failure. */
+/*
+ * Compile the pieces separately and link them; only the last piece may be SPIR-V (IL). On failure, returns NULL and
+ * stores the log in *why.
+ */
 struct ocl_piece {
 	const void *data;
 	size_t size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches the binary of a device's test program. Compilation takes 0.35 s per process with Intel's CPU runtime, and 0.07
- * s with PoCL if its own cache has the program. Loading the binary takes 4 ms. A cached binary is used only if its
- * complete key equals the key of this device and program.
+ * Caches the binary of a device's test program. Compiling it takes 0.35 s per process with Intel's CPU runtime, and
+ * 0.07 s with PoCL if PoCL's own cache has the program. Loading the cached binary takes 4 ms. A cached binary is used
+ * only if its complete key equals the key of this device and program.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -22,11 +22,14 @@
 #define FOLDER "devices"
 
 #ifdef __x86_64__
-/* A binary depends on the processor's features and on the register state that the kernel saves (XCR0). */
+/*
+ * Append to the key the processor's features and the register state that the operating system saves (XCR0). A binary
+ * depends on both.
+ */
 static void put_processor(struct gpubpf_writer *w)
 {
 	static const struct {
-		unsigned leaf, part, mask[4]; /* bits of eax, ebx, ecx and edx that are the same on all cores */
+		unsigned leaf, part, mask[4]; /* mask[]: bits of eax, ebx, ecx and edx that are the same on all cores */
 	} queries[] = {
 		{ 1, 0, { ~0u, 0, ~0u, ~0u } },
 		{ 7, 0, { 0, ~0u, ~0u, ~0u } },
@@ -83,8 +86,10 @@ static bool is_cpu(struct gpubpf_device *d)
 	return (type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT) == CL_DEVICE_TYPE_CPU;
 }
 
-/* Write the key: everything on which the binary depends. False if this device's program is never cached, or memory runs
- * out. */
+/*
+ * Write the key, which has everything on which the binary depends. Returns false if this device's program is never
+ * cached, or if memory runs out.
+ */
 static bool make_key(struct gpubpf_device *d, const struct ocl_source *source, char folder[PATH_MAX],
 		     struct gpubpf_writer *key)
 {

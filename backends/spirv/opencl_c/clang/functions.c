@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of a source's functions: an array, and a hash table over libclang's canonical cursors. */
+/*
+ * Keeps the table of the functions that an OpenCL C source declares. The table is an array with a hash table over
+ * libclang's canonical cursors.
+ */
 #include "reader.h"
 
 static bool rehash(struct reader *r)
@@ -26,7 +29,10 @@ static bool rehash(struct reader *r)
 	return true;
 }
 
-/* Returns the index of the function's bucket. For a function that is not in the table, returns a free bucket. */
+/*
+ * Returns the index of the function's hash bucket. If the table does not contain the function, returns the index of a
+ * free bucket.
+ */
 static uint32_t bucket_of(const struct reader *r, CXCursor canonical)
 {
 	uint32_t at = clang_hashCursor(canonical) & (r->nbuckets - 1);

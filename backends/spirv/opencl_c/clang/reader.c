@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a reader: copies of strings, and growing arrays. */
+/* Allocates the memory of a reader: copies of strings, and growing arrays. */
 #include <string.h>
 
 #include "reader.h"
@@ -13,7 +13,10 @@ char *clread_text(struct reader *r, CXString s)
 	return copy ? copy : "";
 }
 
-/* Make room for one more element. Returns the array, or NULL if memory runs out. The pool keeps the old array. */
+/*
+ * Make room for one more element in a growing array of n elements. Returns the array, which may have moved, or NULL if
+ * memory runs out. The old array stays allocated in the pool.
+ */
 void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
 {
 	void *bigger;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of reading a source with libclang, and functions that the walks over its syntax tree share: text, types, and
- * the table of functions.
+ * The state of reading an OpenCL C source with libclang, and the functions that all walks over the syntax tree share.
+ * They read text, name types and maintain the table of functions.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_CLANG_READER_H
 #define GPUBPF_BACKENDS_SPIRV_CLANG_READER_H
@@ -11,7 +11,7 @@
 
 #include "backends/spirv/opencl_c/unit.h"
 
-/* clang_getAddressSpace() returns enum LangAS of clang/Basic/AddressSpaces.h */
+/* The values of enum LangAS in clang/Basic/AddressSpaces.h that clang_getAddressSpace() returns. */
 enum {
 	CLANG_AS_DEFAULT,
 	CLANG_AS_GLOBAL,
@@ -21,30 +21,36 @@ enum {
 	CLANG_AS_GENERIC,
 };
 
-struct span { /* a use of a macro, or an #include: offsets in the main file */
+struct span { /* an expansion of a macro, or an #include directive */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
-	/* macro: end of the text that it may take as arguments, including text after `end`; `end` if it takes no
-	 * more */
+	/*
+	 * Macro: end offset of the text that the expansion may consume as arguments. This is `end`, or later if the
+	 * expansion ends in the name of another function-like macro.
+	 */
 	size_t arguments_end;
-	bool hides; /* macro: it produces part of the text that a copy would replace */
-	/* has_shape: passes_arguments and shape are valid. passes_arguments: the macro passes its arguments on
-	 * unchanged */
+	bool hides; /* macro: it produces part of an expression that a probed copy would replace */
+	/*
+	 * has_shape: passes_arguments and shape have been computed. passes_arguments: the macro inserts its arguments
+	 * without changing them.
+	 */
 	bool has_shape, passes_arguments;
-	int shape; /* form of the macro's replacement, backends/spirv/opencl_c/event/range.c */
+	int shape; /* how tightly the replacement binds: OPEN to ATOM in backends/spirv/opencl_c/event/range.c */
 };
 
 /* a macro's definition */
 struct cl_body {
 	char **token;
 	CXTokenKind *kind;
-	/* n: number of tokens. first: index of the replacement's first token. The parameters are among the tokens from
-	 * 2 to below `params`; 0: the macro takes none. */
+	/*
+	 * n: number of tokens in the definition. first: index of the first token of the replacement list. The parameter
+	 * names are tokens with indices from 2 to `params` - 1; `params` is 0 for an object-like macro.
+	 */
 	unsigned n, first, params;
 };
 
-/* predefined names whose value depends on where they stand in the text */
+/* predefined names whose value depends on the position in the text, such as __COUNTER__ and __FILE__ */
 enum {
 	CLREAD_WORD_COUNTER,
 	CLREAD_WORD_COLUMN,
@@ -56,30 +62,30 @@ enum {
 	CLREAD_WORD_BUILTIN_FILE,
 };
 
-/* a macro whose expansion contains such names */
+/* a macro whose expansion contains position-dependent names (CLREAD_WORD_...) */
 struct macro_words {
-	uint32_t macro; /* index in unit->macro before the final sort */
+	uint32_t macro; /* index in unit->macro before that array is sorted */
 	uint32_t words; /* bits 1 << CLREAD_WORD_ */
 };
 
-/* a string that the preprocessor creates */
+/* a string literal that the preprocessor creates, for example from __FILE__ or with # */
 struct generated_string {
-	uint32_t function; /* index in reader.function; UINT32_MAX: outside of functions */
+	uint32_t function; /* index in reader.function; UINT32_MAX: not in a function */
 	const char *text;
 };
 
-/* the text of an expression */
+/* the range of source text that an expression occupies */
 struct cl_range {
-	size_t start, end; /* both 0: not in the main file */
-	bool exact;        /* the text stands for the expression and for nothing else */
+	size_t start, end; /* offsets; both 0: the text is not in the main file */
+	bool exact;        /* the text belongs to this expression only */
 };
 
 struct function {
 	CXCursor cursor;  /* libclang's canonical cursor */
 	uint32_t flags;   /* enum gpubpf_kernel_flags */
-	uint32_t *callee; /* indices in reader.function */
+	uint32_t *callee; /* indices of the called functions in reader.function */
 	uint32_t ncallees;
-	int32_t kernel;                   /* index in the unit, or -1 */
+	int32_t kernel;                   /* index in unit->kernel, or -1: no kernel */
 	struct gpubpf_cl_function source; /* the function's text and events; set only if places are requested */
 };
 
@@ -93,21 +99,21 @@ struct reader {
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
 	bool has_arguments_end; /* clread_find_arguments_end() has run */
-	CXCursor *definition;   /* parallel to unit->macro before the final sort */
+	CXCursor *definition;   /* [i]: definition of unit->macro[i], before that array is sorted */
 	uint32_t ndefinitions;
 	struct macro_words *macro_words;
 	uint32_t nmacro_words;
 	bool has_macro_words; /* macro_words is complete */
 	struct generated_string *generated;
 	uint32_t ngenerated;
-	const char **header; /* names of included files relative to their folders */
+	const char **header; /* paths of the included files that clang found through a relative path */
 	uint32_t nheaders;
 	struct function *function;
 	uint32_t nfunctions;
-	uint32_t *bucket; /* hash table of functions: index + 1 */
+	uint32_t *bucket; /* hash table of the functions; each bucket holds an index + 1, or 0 if it is free */
 	uint32_t nbuckets;
-	uint32_t current;  /* the function that the walk is in */
-	const char *newer; /* an included file that changed after the build */
+	uint32_t current;  /* index of the function that the walk is visiting */
+	const char *newer; /* name of an included file that changed after the application's build */
 	bool has_globals;  /* the source has a writable program-scope variable */
 };
 
@@ -118,21 +124,31 @@ void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
 	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
 
 /* functions.c */
-/* Returns the index of a function, which it adds to the table if it is new. UINT32_MAX: no memory. */
+/* Returns the index of a function, and adds a new function to the table. Returns UINT32_MAX if memory runs out. */
 uint32_t clread_function_index(struct reader *r, CXCursor c);
-/* Does the source declare the function? Clang creates OpenCL C's own functions when they are called. */
+/*
+ * Does the source declare the function? Returns false for built-in functions of OpenCL C, which clang declares when
+ * they are called.
+ */
 bool clread_is_declared(const struct reader *r, CXCursor c);
 
-/* type.c: returns a type's name as the source can write it at file scope; "" if the type cannot be named there.
- * clread_pointer_name() returns the name of a pointer to the type, with the pointee's qualifiers. */
+/*
+ * type.c: returns a type's name as the source can write it at file scope, or "" if the type has no name there.
+ * The function clread_pointer_name() returns the name of a pointer to the type, with the qualifiers of the type.
+ */
 const char *clread_type_name(struct reader *r, CXType type);
 const char *clread_pointer_name(struct reader *r, CXType type);
-/* clread_array_pointer(): the pointer type of a parameter that is declared as an array; "" if its elements have no
- * name. */
+/*
+ * clread_array_pointer() returns the name of the pointer type to which an array parameter decays, or "" if the element
+ * type has no name.
+ */
 bool clread_is_array(CXType canonical);
 const char *clread_array_pointer(struct reader *r, CXType type);
-/* clread_spaces() returns the memory in which objects of a type lie (GPUBPF_IN), or 0 if the type has no address space.
- * clread_elements() returns the number of a vector's elements, else 1. */
+/*
+ * The function clread_spaces() returns the memory spaces in which an object of the type may lie (GPUBPF_IN). 0: the
+ * type has no address space. The function clread_elements() returns the number of elements of a vector type, and 1 for
+ * other types.
+ */
 uint32_t clread_spaces(CXType type);
 uint32_t clread_elements(CXType type);
 

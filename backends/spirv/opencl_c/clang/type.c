@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names types so that a declaration anywhere in the source can use them, and finds the memory in which objects of a
- * type lie. */
+/*
+ * Writes type names that are valid anywhere in the source, and finds the memory spaces in which objects of a type lie.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,10 @@ static const struct {
 
 #define NSPACES (sizeof(address_spaces) / sizeof(*address_spaces))
 
-/* Returns the row of the type's address space; NSPACES: none. libclang must not be called with invalid types. */
+/*
+ * Returns the index in address_spaces[] for the type's address space, or NSPACES if no row matches. The function
+ * clang_getAddressSpace() must not be called with an invalid type.
+ */
 static size_t address_space_row(CXType type)
 {
 	unsigned space = type.kind == CXType_Invalid ? CLANG_AS_DEFAULT : clang_getAddressSpace(type);
@@ -94,7 +98,7 @@ static bool is_at_file_scope(CXType type)
 	       clang_getCursorKind(clang_getCursorSemanticParent(declared)) == CXCursor_TranslationUnit;
 }
 
-/* Returns the name of a typedef, struct, union or enum; "" if it is not declared at file scope. */
+/* Returns the name of a typedef, struct, union or enum. Returns "" if the type is not declared at file scope. */
 static const char *declared_name(struct reader *r, CXType type)
 {
 	CXType bare = clang_getUnqualifiedType(type);
@@ -115,7 +119,10 @@ static const char *concat(struct reader *r, const char *a, const char *b, const 
 	return text;
 }
 
-/* Build the name of OpenCL C 2.0's atomic_int and others again: a pointer's canonical type has lost it. */
+/*
+ * Build the name of an atomic type of OpenCL C 2.0, such as atomic_int. The canonical pointee type no longer contains
+ * this typedef's name.
+ */
 static const char *atomic_name(struct reader *r, CXType atomic)
 {
 	const char *number = number_name(clang_getCanonicalType(clang_Type_getValueType(atomic)).kind);
@@ -130,7 +137,7 @@ const char *clread_pointer_name(struct reader *r, CXType type)
 
 	if (!*name || i == NSPACES)
 		return "";
-	/* the generic space of C++ for OpenCL and OpenCL C 2.0 is the default and is not written */
+	/* in C++ for OpenCL and OpenCL C 2.0 the generic space is the default and needs no keyword */
 	space = address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name;
 	name = concat(r, name, " ", space);
 	if (clang_isConstQualifiedType(type))
@@ -145,8 +152,10 @@ bool clread_is_array(CXType canonical)
 	return canonical.kind == CXType_ConstantArray || canonical.kind == CXType_IncompleteArray;
 }
 
-/* Returns the element type's name with the array's qualifiers: libclang reports these for the array and not for its
- * elements. */
+/*
+ * Returns the element type's name with the qualifiers and address space of the array. libclang reports them for the
+ * array type but not for its element type.
+ */
 static const char *qualified_element_name(struct reader *r, CXType array, CXType element)
 {
 	const char *name = clread_type_name(r, element);

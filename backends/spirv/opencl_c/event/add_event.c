@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds events to a function, and parts to events. */
+/* Appends events to a function's list, and operands (parts) to an event. */
 #include "walk.h"
 
 const char *clread_hide(struct cl_event *e, const char *why)
@@ -29,7 +29,7 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 	if (!n->range.exact)
 		clread_hide(e, "an expression that a macro partly produces");
 	if (!e->unseen && clread_has_directive(w->r->source->text, e->start, e->end))
-		e->unseen = "an expression that directives split";
+		e->unseen = "an expression that a preprocessor directive splits";
 	return e;
 }
 
@@ -41,14 +41,14 @@ void clread_add_part(struct cl_event *e, const struct cl_range *range, const cha
 	if (!range->exact)
 		clread_hide(e, "an expression that a macro partly produces");
 	if (!e->unseen && type && !*type)
-		e->unseen = "a type that cannot be named outside of the function";
+		e->unseen = "a value whose type cannot be named outside of the function";
 }
 
 void clread_set_type(struct cl_event *e, const char *type)
 {
 	e->type = type;
 	if (!e->unseen && !*type)
-		e->unseen = "a type that cannot be named outside of the function";
+		e->unseen = "a value whose type cannot be named outside of the function";
 }
 
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the alignment that compilers may assume for an lvalue. It is lower than the type's alignment for members of
- * packed structs, or if a typedef lowers it. A pointer that a probed copy stores must have a type with the same
- * alignment.
+ * Computes the alignment that compilers may assume for an lvalue. The alignment is lower than that of the type if the
+ * lvalue is a member of a packed struct, or if a typedef lowers it. A probed copy stores the lvalue's address in a
+ * pointer variable. The pointee type of that variable must have the same alignment.
  */
 #include "walk.h"
 
@@ -28,7 +28,10 @@ static uint32_t natural_align(CXType type)
 	return align > 0 ? align : UINT32_MAX;
 }
 
-/* Returns the pointee type with its declared names, which the canonical type has lost. */
+/*
+ * Returns the pointee type with its typedef names, because a typedef can lower the alignment. Canonical types contain
+ * no typedefs.
+ */
 static CXType pointee_of(CXType pointer)
 {
 	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
@@ -40,8 +43,10 @@ static CXType pointee_of(CXType pointer)
 	return clang_getPointeeType(pointer);
 }
 
-/* Returns the alignment of the memory to which a pointer leads. For an array, or an address taken by &, it is the
- * object's own alignment. */
+/*
+ * Returns the alignment of the object to which a pointer expression points. For an array name or an &lvalue expression,
+ * this is the alignment of that object. Otherwise it is the natural alignment of the pointee type.
+ */
 static uint32_t pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describes how calls of OpenCL C's functions access memory, according to builtin.def. */
+/* Describes the memory accesses of calls of OpenCL C's built-in functions, according to the table in builtin.def. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "event.h"
 
-/* kinds of rows of builtin.def: CL_NO_ACCESS, CL_WAITS and CL_WAITS_UNSEEN, CL_VECTOR, CL_RMW, CL_ACCESS, CL_MANY,
- * CL_UNSEEN */
+/*
+ * The kinds of rows in builtin.def. NOTHING is CL_NO_ACCESS, and WHOLE is CL_ACCESS. WAITS is CL_WAITS or
+ * CL_WAITS_UNSEEN. The remaining kinds have the names of their macros.
+ */
 enum how { NOTHING, WAITS, VECTOR, RMW, WHOLE, MANY, UNSEEN };
 /* the parameter `how` of CL_VECTOR and CL_MANY */
 enum shape { PLAIN, HALF, ALIGNED, LANE, GROUP };
@@ -26,7 +28,8 @@ static const struct row {
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
-	uint32_t spaces; /* UNSEEN: spaces that the function accesses apart from its pointers */
+	/* UNSEEN: memory spaces that the function accesses, in addition to the pointees of its arguments */
+	uint32_t spaces;
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },
@@ -58,8 +61,10 @@ static bool matches_name(const struct row *row, const char *name)
 	return !*name || ((row->how == RMW || row->how == WHOLE) && !strcmp(name, "_explicit"));
 }
 
-/* Set the size and stride of a vector access. Functions like vload3 access three adjacent elements, without padding.
- * Functions like vloada_half3 step by four. */
+/*
+ * Set the size and stride of a vector access. Functions like vload3 access vectors of three elements without padding
+ * between the vectors. Functions like vloada_half3 access vectors of three elements that are four elements apart.
+ */
 static void shape_vector(const struct row *row, const char *name, const struct cl_argument *arg, struct cl_access *a)
 {
 	uint32_t each = row->shape == PLAIN ? arg[row->pointer].bytes : 2, n = atoi(name + strlen(row->name));

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events at calls: of OpenCL C's functions, of functions of the source, and of others. */
+/*
+ * Adds events for calls: of OpenCL C's built-in functions, of functions that the source defines, and of unknown
+ * functions.
+ */
 #include <ctype.h>
 #include <string.h>
 
 #include "walk.h"
 
-/* Returns the spaces to which a pointer may point (GPUBPF_IN). If an implicit conversion has made the pointer generic,
- * uses the space of the original pointer. */
+/*
+ * Returns the memory spaces to which a pointer may point (GPUBPF_IN). If an implicit conversion made the pointer
+ * generic, returns the space of the pointer before the conversion.
+ */
 static uint32_t pointed_spaces(CXCursor c)
 {
 	CXType type = clang_getCanonicalType(clang_getCursorType(c));
@@ -35,8 +40,10 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	return arg;
 }
 
-/* Returns the type of the variable that stores an argument. For a parameter that is declared as an array, it is a
- * pointer. */
+/*
+ * Returns the name of the type for the variable that holds an argument in the probed copy. For an array, this is a
+ * pointer type. Returns "" if the type cannot be named.
+ */
 static const char *variable_type(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c);
@@ -46,7 +53,7 @@ static const char *variable_type(struct walk *w, CXCursor c)
 	return strstr(name, "(*)") ? "" : name;
 }
 
-/* Does an access of the event use argument i? */
+/* Does an access of the event need the value of argument i? */
 static bool is_used(const struct cl_event *e, int i)
 {
 	for (uint32_t a = 0; a < e->naccesses; a++) {
@@ -58,8 +65,10 @@ static bool is_used(const struct cl_event *e, int i)
 	return false;
 }
 
-/* Must a variable store argument i? Yes if an access uses it or a later argument, because arguments are evaluated in
- * order. */
+/*
+ * Must the probed copy hold argument i in a variable? Yes if an access needs this or a later argument, because the copy
+ * must evaluate the arguments in order.
+ */
 static bool needs_variable(const struct cl_event *e, int i, int nargs)
 {
 	while (i < nargs && !is_used(e, i))
@@ -110,8 +119,10 @@ void clread_add_unknown_access(struct walk *w, const struct node *n, const char 
 	e->barrier = GPUBPF_BARRIER_BLOCK;
 }
 
-/* Add a call of a function of the source. The function's name must be the first token of the call's text, followed by a
- * parenthesis. */
+/*
+ * Add the event for a call of a function that the source defines. The call can be probed only if its text begins with
+ * the function's name, followed by a parenthesis.
+ */
 static void add_function(struct walk *w, const struct node *n, CXCursor callee)
 {
 	const char *name = clread_text(w->r, clang_getCursorSpelling(callee)), *text = w->r->source->text;
@@ -146,7 +157,7 @@ void clread_walk_call(struct walk *w, const struct node *n)
 	else if (!clread_is_declared(w->r, callee))
 		add_builtin(w, n, clread_text(w->r, clang_getCursorSpelling(callee)));
 	else
-		clread_add_unknown_access(w, n, "a call of a function of another source");
+		clread_add_unknown_access(w, n, "a call of a function that another source defines");
 	for (int i = 0; i < clang_Cursor_getNumArguments(n->cursor); i++)
 		clread_walk(w, clang_Cursor_getArgument(n->cursor, i), n, VALUE);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: lists the events in a function's body.
- * Before: the function's definition, with the text of its body.
- * After: f->event has the events in the order of the text; equal events of one text are joined.
- * Requires: all uses of macros are known.
+ * Does: lists the events in a function's body, such as memory accesses, calls and conditions.
+ * Before: f describes the function, including the text range of its body.
+ * After: f->event has the events in the order of the text. Identical events of the same text are merged into one.
+ * Requires: the expansions of all macros have been recorded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,10 @@ void clread_walk_children(struct walk *w, const struct node *n, enum want want)
 
 /* -- operators -- */
 
-/* libclang reports an element of a vector, v.x, as an expression without a kind. Its text ends after its child's. */
+/*
+ * Is the node a selection of vector elements, such as v.x? The cursor of v.x is an unexposed expression that
+ * starts like its child v and ends after v.
+ */
 static bool is_element(const struct node *n, CXCursor child, const struct cl_range *of)
 {
 	return (clread_is_vector(child) || clread_kind_of(child) == CXType_Pointer) && of->end &&
@@ -109,14 +112,14 @@ static void walk_conditional(struct walk *w, const struct node *n)
 		clread_walk(w, children.list[i], n, i ? n->want : VALUE);
 }
 
-/* Add an unseen event for p->x, where p points to a vector. */
+/* For p->x, where p points to a vector, add an event that cannot be probed. */
 static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);
 
 	if (!e)
 		return;
-	e->unseen = "elements of a vector through an arrow (->)";
+	e->unseen = "elements of a vector that are accessed with ->";
 	e->access[e->naccesses++].spaces =
 		clread_spaces(clang_getPointeeType(clang_getCanonicalType(clread_type_of(pointer))));
 }
@@ -133,7 +136,10 @@ static void walk_operands(struct walk *w, const struct node *n)
 		clread_walk(w, children.list[i], n, VALUE);
 }
 
-/* Expressions without a kind in libclang: conversions, elements of vectors, and operators that only OpenCL C has. */
+/*
+ * Walk an expression for which libclang has no cursor kind: a conversion, a selection of vector elements, or an
+ * operator that only OpenCL C has.
+ */
 static void walk_unexposed(struct walk *w, const struct node *n)
 {
 	CXCursor child = clread_only_child(n->cursor);
@@ -141,7 +147,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 
 	if (clang_Cursor_isNull(child)) {
 		if (clread_is_short_conditional(w->r->source->text, &n->range))
-			clread_add_unseen_condition(w, n, "a conditional without a middle operand");
+			clread_add_unseen_condition(w, n, "a conditional without a middle operand (?:)");
 		walk_operands(w, n);
 		return;
 	}
@@ -161,7 +167,7 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	clread_walk(w, child, n, clread_is_array_expr(child) ? ADDRESS : n->want);
 }
 
-/* Walk the operand of a cast. The cast's type name, and an array's length in it, are not evaluated. */
+/* Walk only the operand of a cast. The type name, including an array length in it, is not evaluated at run time. */
 static void walk_typed(struct walk *w, const struct node *n)
 {
 	struct children children;
@@ -228,7 +234,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, 
 	case CXCursor_CallExpr:
 		clread_walk_call(w, &n);
 		return;
-	case CXCursor_UnaryExpr: /* sizeof and similar operators */
+	case CXCursor_UnaryExpr: /* sizeof and similar operators, whose operands are not evaluated */
 	case CXCursor_StaticAssert:
 	case CXCursor_EnumDecl:
 	case CXCursor_StructDecl:
@@ -258,7 +264,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *enclosing, 
 
 /* -- a function -- */
 
-/* Sort by text; an enclosing event precedes its parts. */
+/* Sort events by the position of their text. An enclosing event precedes the events inside it. */
 static int compare(const void *a, const void *b)
 {
 	const struct cl_event *x = a, *y = b;
@@ -281,7 +287,10 @@ static bool is_same(const struct cl_event *a, const struct cl_event *b)
 	return same && (!a->type || !strcmp(a->type, b->type));
 }
 
-/* A macro that uses an argument repeatedly produces equal events with the same text. Join them, unless they differ. */
+/*
+ * If a macro uses an argument several times, the walk adds an event per use with the same text. Merge these events if
+ * they are identical.
+ */
 static void join_repeated(struct gpubpf_cl_function *f)
 {
 	uint32_t n = 0;
@@ -299,7 +308,10 @@ static void join_repeated(struct gpubpf_cl_function *f)
 	f->nevents = n;
 }
 
-/* Refuse different events with the same text. Exceptions are a condition and the expression that it evaluates. */
+/*
+ * Refuse to probe events that differ but have the same text. A condition or line event may share the text of the
+ * expression inside it.
+ */
 static void refuse_ambiguous(struct gpubpf_cl_function *f)
 {
 	for (uint32_t i = 1; i < f->nevents; i++) {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: replaces uses of macros that produce part of the text that a probed copy replaces, and thereby hide where that
- * text begins and ends.
- * Before: the unit's events and macro uses; the source is read again afterwards.
- * After: the same tokens as the vendor's compiler sees, on the lines where the uses begin.
+ * Does: replaces expansions of macros by their text. This applies to macros that produce only part of an expression
+ * that a probed copy replaces. With such a macro the source does not show where the expression begins and ends.
+ * Before: the unit's events and macro expansions are known. The caller reads the resulting source again.
+ * After: the compiler sees the same tokens, on the lines where the expansions begin.
  * Requires: clread_find_arguments_end() has run.
  *
- * Arguments are expanded first and then inserted into the definition, as the preprocessor does it (OpenCL C 6.10, C99
- * 6.10.3). The next pass replaces macros in the definition, and a use whose arguments still contain macros. A use stays
- * unchanged if its replacement might change the meaning, and programs at its place are refused. This holds for macros
- * with #, ## or "...", for recursive macros, and for macros that the source does not define. It also holds for uses
- * that involve __LINE__ or __COUNTER__, and for an argument that expands to several.
+ * As in the preprocessor (OpenCL C 6.10, C99 6.10.3), arguments are expanded before they are inserted into the macro's
+ * definition. Macros inside a definition are replaced in the next pass. A macro whose expanded arguments still contain
+ * macros other than constants is also replaced in the next pass.
+ *
+ * An expansion stays unchanged if its replacement could change the meaning. BPF programs at its place are then refused.
+ * This applies to macros with #, ## or "...", to recursive macros, and to macros that the source does not define. It
+ * also applies to expansions that involve __LINE__ or __COUNTER__, and to an argument whose expansion contains a comma.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ struct expansion_state {
 	struct reader *r;
 	const char *text;
 	uint32_t visits, depth, replaced;
-	bool several_lines; /* the current use spans several lines */
+	bool several_lines; /* the text of the current macro expansion spans several lines */
 };
 
 struct part {
@@ -36,7 +38,7 @@ static bool expand_use(struct expansion_state *x, struct span *s, FILE *out);
 
 /* -- definitions -- */
 
-/* Is the name of n bytes in the list, which ends with NULL? */
+/* Is the name, which has n bytes, in the NULL-terminated list? */
 static bool is_one_of(const char *const *names, const char *name, size_t n)
 {
 	while (*names && (strlen(*names) != n || memcmp(*names, name, n)))
@@ -47,14 +49,16 @@ static bool is_one_of(const char *const *names, const char *name, size_t n)
 static const char *const line_names[] = { "__LINE__", "__builtin_LINE", NULL };
 static const char *const positional_names[] = { "__COUNTER__", "__builtin_COLUMN", "__builtin_source_location", NULL };
 
-/* Would the predefined name have another value in the replaced text? If the use is on one line, its line number
- * stays. */
+/*
+ * Would the predefined name have another value after the replacement? __LINE__ keeps its value if the macro expansion
+ * is on one line.
+ */
 static bool changes_value(const struct expansion_state *x, const char *name, size_t n)
 {
 	return is_one_of(positional_names, name, n) || (x->several_lines && is_one_of(line_names, name, n));
 }
 
-/* Does the value of a name in a definition depend on its place in the text? */
+/* Does the value of the predefined name depend on its position in the text? */
 static bool depends_on_place(const char *name)
 {
 	return is_one_of(positional_names, name, strlen(name)) || is_one_of(line_names, name, strlen(name));
@@ -71,14 +75,17 @@ static bool is_of_source(const struct expansion_state *x, CXCursor definition)
 	return file && clang_File_isEqual(file, x->r->main);
 }
 
-/* Macros and their parameters may have names that are keywords of OpenCL C. */
+/* Is the token a name? Macros and their parameters may have the names of OpenCL C keywords. */
 static bool is_word(const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Identifier || b->kind[i] == CXToken_Keyword;
 }
 
-/* Can the macro's expansion contain the name, or does it treat blanks and lines specially (#, "...", __LINE__)? The
- * search follows all definitions of each macro; beyond MAX_VISITS or MAX_DEPTH the answer is yes. */
+/*
+ * Returns true if the macro must not be replaced, because its expansion may contain `name`, or depends on blanks and
+ * lines (#, "...", __LINE__). The search follows all definitions of each macro. Beyond MAX_VISITS or MAX_DEPTH the
+ * function returns true.
+ */
 static bool leads_to(struct expansion_state *x, const struct cl_body *b, const char *name)
 {
 	bool found = ++x->visits > MAX_VISITS || ++x->depth > MAX_DEPTH;
@@ -108,7 +115,9 @@ static bool can_replace(struct expansion_state *x, const struct cl_body *b)
 
 /* -- arguments -- */
 
-/* Returns the end of the comment or string that begins at `at`; `at` itself if none does. */
+/*
+ * Returns the end of the comment, string or character constant that begins at `at`. Returns `at` if none begins there.
+ */
 static size_t skip_whole(const char *text, size_t at, size_t end)
 {
 	char quote = text[at];
@@ -139,8 +148,10 @@ static size_t name_end(const char *text, size_t at)
 	return at;
 }
 
-/* Split the arguments at commas, up to the last parenthesis. Returns their number. Returns -1 if there are more than
- * MAX_ARGUMENTS, or the use does not end at that parenthesis. */
+/*
+ * Split the arguments of a macro at the commas. Returns the number of arguments. Returns -1 if there are more than
+ * MAX_ARGUMENTS, or if the macro's text continues after the closing parenthesis.
+ */
 static int find_arguments(const char *text, const struct span *s, struct part *argument)
 {
 	size_t at = s->start, after;
@@ -166,8 +177,10 @@ static int find_arguments(const char *text, const struct span *s, struct part *a
 	return -1;
 }
 
-/* Returns the longest use of a macro that begins at `at` and ends at or before `end`; NULL: none. Shorter uses that
- * begin there are parts of it. */
+/*
+ * Returns the longest macro expansion that begins at `at` and ends at or before `end`, or NULL. The shorter expansions
+ * that begin there are part of the longest one.
+ */
 static struct span *use_at(const struct expansion_state *x, size_t at, size_t end)
 {
 	struct span *longest = NULL;
@@ -181,8 +194,10 @@ static struct span *use_at(const struct expansion_state *x, size_t at, size_t en
 	return longest;
 }
 
-/* Copy one character or literal. Comments, newlines and splices become blanks, so that the replacement stays on one
- * line. */
+/*
+ * Copy one character or literal. A comment, newline or line splice becomes a blank, so that the replacement stays on
+ * one line.
+ */
 static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
 {
 	size_t after = skip_whole(text, *at, end);
@@ -198,7 +213,9 @@ static void copy_flat(const char *text, size_t *at, size_t end, FILE *out)
 	*at = after > *at ? after : *at + 1;
 }
 
-/* Would a macro take the text as several arguments? Also true if its parentheses do not match. */
+/*
+ * Would a macro take the text as more than one argument? Returns true also if the parentheses in the text do not match.
+ */
 static bool is_several_arguments(const char *text)
 {
 	size_t end = strlen(text), after;
@@ -212,25 +229,63 @@ static bool is_several_arguments(const char *text)
 	return depth != 0;
 }
 
-/* Does the text contain a macro that is still to be replaced, or a macro's name that might become a use with the
- * following text? */
+/* Does the macro's definition consist of literals, keywords and punctuation, without a comma outside of parentheses? */
+static bool is_constant(const struct expansion_state *x, const struct cl_body *b)
+{
+	int depth = 0;
+
+	for (unsigned i = b->first; i < b->n && depth >= 0; i++) {
+		const char *t = b->token[i];
+
+		depth += (t[0] == '(') - (t[0] == ')');
+		if (b->kind[i] == CXToken_Identifier || t[0] == '#' || (!depth && t[0] == ','))
+			return false;
+		for (uint32_t k = 0; b->kind[i] == CXToken_Keyword && k < x->r->unit->nmacros; k++)
+			if (!strcmp(x->r->unit->macro[k], t))
+				return false;
+	}
+	return b->n && !b->params && !depth;
+}
+
+/*
+ * May the name, which has n bytes, stay in an argument that is inserted into a definition? Yes if no macro has that
+ * name. Yes also if each macro of that name is a constant, such as -DSIZE=16. In that case, the preprocessor replaces
+ * the inserted name by the same tokens.
+ */
+static bool may_stay(const struct expansion_state *x, const char *name, size_t n)
+{
+	for (uint32_t i = 0; i < x->r->ndefinitions; i++) {
+		struct cl_body b;
+
+		if (strlen(x->r->unit->macro[i]) != n || memcmp(x->r->unit->macro[i], name, n))
+			continue;
+		if (!clread_body(x->r, x->r->definition[i], &b) || !is_constant(x, &b))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Does the text contain the name of a macro that may still be expanded, on its own or together with the text after it?
+ */
 static bool contains_macro(const struct expansion_state *x, const char *text)
 {
 	size_t end = strlen(text), after;
 
 	for (size_t at = 0; at<end; at = after> at ? after : at + 1) {
 		after = name_end(text, at);
-		for (uint32_t i = 0; i < x->r->unit->nmacros && after > at; i++)
-			if (strlen(x->r->unit->macro[i]) == after - at &&
-			    !memcmp(x->r->unit->macro[i], text + at, after - at))
-				return true;
+		if (after > at && !may_stay(x, text + at, after - at))
+			return true;
 		if (after == at)
 			after = skip_whole(text, at, end);
 	}
 	return false;
 }
 
-/* Returns the argument's text with macros replaced, malloc'd; NULL: the use must stay unchanged. */
+/*
+ * Returns the argument's text after expanding its macros; the caller frees it. Returns NULL if the macro that takes the
+ * argument must stay unchanged.
+ */
 static char *expand_argument(struct expansion_state *x, const struct part *argument)
 {
 	char *made = NULL;
@@ -293,7 +348,7 @@ static int params_of(const struct cl_body *b)
 	return n;
 }
 
-/* Write the use again with its expanded arguments. */
+/* Write the macro's name again with the expanded arguments. */
 static void write_use(const char *name, char *const *argument, int n, FILE *out)
 {
 	fprintf(out, "%s(", name);
@@ -337,7 +392,10 @@ static bool expand_use(struct expansion_state *x, struct span *s, FILE *out)
 
 /* -- the source -- */
 
-/* Mark the uses that overlap the event's text, and all uses that overlap these. */
+/*
+ * Mark the macro expansions that overlap the event's text. Then mark the expansions that overlap the marked ones, until
+ * no more are found.
+ */
 static void mark_uses(struct reader *r, const struct cl_event *e)
 {
 	size_t start = e->start, end = e->end;
@@ -382,7 +440,10 @@ static int compare(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-/* Write a use's replacement and as many newlines as the use contains. False: the use stays unchanged. */
+/*
+ * Write the replacement of a macro expansion, followed by as many newlines as its text contained. Returns false if the
+ * expansion must stay unchanged.
+ */
 static bool replace_use(struct expansion_state *x, struct span *s, FILE *to)
 {
 	char *made = NULL;
@@ -425,7 +486,7 @@ const char *clread_expanded(struct reader *r)
 	out = open_memstream(&made, &size);
 	for (uint32_t i = 0; i < n && out; i++) {
 		if (list[i]->start < at)
-			continue; /* the use lies inside an earlier one */
+			continue; /* this expansion lies inside an earlier one */
 		fwrite(x.text + at, 1, list[i]->start - at, out);
 		at = list[i]->start;
 		if (!replace_use(&x, list[i], out))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: adds one place for each source line, before the first statement that begins in the line and executes something.
+ * Does: adds one event for each source line that executes something, before the first statement that begins in the
+ * line.
  * Before: the walk reaches a statement.
- * After: the function has an event for the line. A probed copy puts the statement and its semicolon in braces. If code
- * uses the statement's value, it puts the expression in parentheses. Before a declaration with an initialiser it
- * inserts the programs.
- * Requires: all uses of macros are known.
+ * After: the function has an event for the line. A probed copy puts the statement and its semicolon into braces. If
+ * code uses the statement's value, the copy puts the expression into parentheses. For a declaration with an
+ * initialiser, the copy inserts the call of the BPF programs before the declaration.
+ * Requires: the expansions of all macros have been recorded.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -22,7 +23,10 @@ static enum CXChildVisitResult find_initializer(CXCursor c, CXCursor parent, CXC
 	return *found ? CXChildVisit_Break : CXChildVisit_Continue;
 }
 
-/* Does the statement itself execute something? Statements in braces or after a label are separate. */
+/*
+ * Does the statement execute code, apart from its substatements? Compound statements, labels and declarations without
+ * an initialiser do not.
+ */
 static bool is_executed(CXCursor c)
 {
 	bool found = false;
@@ -42,7 +46,9 @@ static bool is_executed(CXCursor c)
 	}
 }
 
-/* Returns FILE:LINE of the statement, according to #line; NULL: the line already has an event. */
+/*
+ * Returns the statement's file and line as FILE:LINE, considering #line. Returns NULL if the line already has an event.
+ */
 static const char *new_line_name(struct walk *w, CXCursor c)
 {
 	char name[GPUBPF_PLACE_NAME];
@@ -67,8 +73,10 @@ static size_t expansion_offset(const struct reader *r, CXSourceLocation where, b
 	return offset;
 }
 
-/* Find the statement's text, with whole uses of macros. False: it is not in the main file, or begins or ends inside a
- * use. */
+/*
+ * Find the statement's text. If a macro expansion begins where the statement begins, the text includes the complete
+ * expansion. Returns false if the text is not in the main file, or begins or ends inside a macro expansion.
+ */
 static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range)
 {
 	bool in_main = true;
@@ -91,7 +99,10 @@ static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range
 	       clread_extend_to_parenthesis(r, range);
 }
 
-/* Include the semicolon if there is one. False: the text ends neither with a semicolon nor with a brace. */
+/*
+ * Extend the text by the semicolon that follows. Returns false if the text then ends neither with a semicolon nor with
+ * a brace.
+ */
 static bool find_end(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lvalues: which of them lie in memory, and the events of loads and stores. */
+/* Determines which lvalues lie in memory, and adds the events for loads and stores of these lvalues. */
 #include <ctype.h>
 
 #include "walk.h"
 
-/* Is the expression a pointer or an array? libclang reports a parameter that is declared as an array as an array. */
+/* Does the expression have a pointer or array type? libclang reports an array parameter with its array type. */
 static bool leads_to_memory(CXCursor c)
 {
 	return clread_kind_of(c) == CXType_Pointer || clread_is_array_expr(c);
 }
 
-/* Parameters are private, however they are declared. */
+/* Is the expression a parameter? Parameters lie in private memory, whatever their declared type. */
 static bool is_parameter(CXCursor c)
 {
 	return clang_getCursorKind(clang_getCursorReferenced(c)) == CXCursor_ParmDecl;
@@ -40,8 +40,10 @@ bool clread_is_memory(CXCursor c)
 	}
 }
 
-/* Returns why an access cannot be observed: a bit-field has no address, and an operator on an _Atomic is one operation.
- * NULL: it can. */
+/*
+ * Returns why an access of the lvalue cannot be probed, or NULL if it can. A bit-field has no address. An operator on
+ * an _Atomic object must stay one operation.
+ */
 static const char *reason_unseen(CXCursor c)
 {
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) :
@@ -50,13 +52,13 @@ static const char *reason_unseen(CXCursor c)
 	if (!clang_Cursor_isNull(field) && clang_Cursor_isBitField(field))
 		return "a bit-field";
 	if (clread_kind_of(c) == CXType_Atomic)
-		return "an operator on an atomic";
+		return "an operator on an _Atomic object";
 	return NULL;
 }
 
-/* the target of an access: a whole lvalue, or some elements of a vector */
+/* the target of an access: an entire lvalue, or some elements of a vector */
 struct access_target {
-	CXCursor cursor; /* the lvalue whose address is taken */
+	CXCursor cursor; /* the lvalue whose address a probed copy takes */
 	const struct node *node;
 	struct cl_range range;
 	const char *member; /* "" or ".xy" */
@@ -74,8 +76,10 @@ static void set_whole_target(const struct node *n, struct access_target *t)
 	};
 }
 
-/* Describe base.member, where the member selects elements of a vector. The target stays unseen if the elements are not
- * contiguous. `at`: end of the base's text, including its parentheses. */
+/*
+ * Describe in *t the target base.member, where `member` selects elements of a vector. t->unseen stays set if the
+ * elements are not contiguous. `at` is the offset where the base's text ends, including its parentheses.
+ */
 static void set_element_target(struct walk *w, const struct node *n, const struct node *base, size_t at,
 			       struct access_target *t)
 {
@@ -86,7 +90,7 @@ static void set_element_target(struct walk *w, const struct node *n, const struc
 
 	set_whole_target(base, t);
 	t->type = clread_type_of(n->cursor);
-	t->unseen = "some elements of a vector";
+	t->unseen = "a non-contiguous or nested selection of vector elements";
 	while (at < n->range.end && isspace((unsigned char)text[at]))
 		at++;
 	for (end = at + 1; end < n->range.end && isalnum((unsigned char)text[end]);)
@@ -112,7 +116,7 @@ static struct cl_access target_access(const struct access_target *t, enum gpubpf
 	return a;
 }
 
-/* Add the target's address as part 0. */
+/* Add the target's address to the event as part 0. */
 static void add_target(struct walk *w, struct cl_event *e, const struct access_target *t)
 {
 	CXType type = clread_type_of(t->cursor);
@@ -144,7 +148,7 @@ static bool is_value_first(const struct cl_event *e, CXType type)
 	return clang_getCanonicalType(type).kind != CXType_Record && e->part[0].start < e->part[1].start;
 }
 
-/* n: the whole assignment or update. `dropped`: no code uses its value. */
+/* Add the events of a store. n: the entire assignment or update. dropped: no code uses the value of n. */
 static void add_store(struct walk *w, const struct node *n, const struct access_target *t, const struct cl_range *from,
 		      bool dropped)
 {
@@ -165,7 +169,7 @@ static void add_store(struct walk *w, const struct node *n, const struct access_
 		e->member = t->member;
 		e->value_first = is_value_first(e, t->type);
 	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
-		/* using the assignment's value would read the memory again */
+		/* to use the value of this assignment, a probed copy would have to read the volatile memory again */
 		value = CLREAD_HIDDEN;
 		if (!dropped && !e->unseen)
 			e->unseen = "the value of an assignment to volatile memory";
@@ -189,7 +193,10 @@ static struct node without_parentheses(struct walk *w, struct node n)
 	return n;
 }
 
-/* Find the memory that an access of the lvalue touches. *t points into nodes[]. False: the lvalue is not in memory. */
+/*
+ * Find the memory that an access of the lvalue touches, and store it in *t, which points into nodes[]. Returns false if
+ * the lvalue is not in memory.
+ */
 static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct access_target *t)
 {
 	struct node child;
@@ -205,7 +212,7 @@ static bool find_target(struct walk *w, const struct node *lvalue, struct node n
 	nodes[1] = without_parentheses(w, child);
 	set_element_target(w, &nodes[0], &nodes[1], child.range.end, t);
 	if (clang_getCursorKind(nodes[1].cursor) == CXCursor_UnexposedExpr)
-		t->unseen = "some elements of a vector";
+		t->unseen = "a non-contiguous or nested selection of vector elements";
 	return true;
 }
 
@@ -220,7 +227,7 @@ static void walk_inside(struct walk *w, const struct node *n)
 		clread_walk_children(w, n, VALUE);
 }
 
-/* Add the read of an lvalue in memory. */
+/* Add a load event if the lvalue lies in memory, and walk the expressions inside it. */
 static void walk_load(struct walk *w, const struct node *n)
 {
 	struct node nodes[2];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks of include/gpubpf/mark.h. The macro produces a loop that runs once, and whose first declaration contains the
- * mark's name. A probed copy replaces the macro's use. The macro's second argument is the mark's value.
+ * Finds marks, the uses of the macro GPUBPF_MARK(name, value) of include/gpubpf/mark.h. The macro expands to a loop
+ * that runs once. The name of the first variable in the loop contains the mark's name. A probed copy replaces the text
+ * of the macro expansion.
  */
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define MACRO "GPUBPF_MARK"
 #define VARIABLE "gpubpf_mark_"
 
-/* Returns the declaration in a mark's loop; the null cursor: it is an ordinary loop. */
+/* Returns the variable that a mark declares in its loop. Returns the null cursor if the loop is not a mark. */
 static CXCursor mark_variable(struct walk *w, CXCursor loop)
 {
 	static const enum CXCursorKind kinds[] = { CXCursor_CompoundStmt, CXCursor_DeclStmt, CXCursor_VarDecl };
@@ -27,7 +28,10 @@ static CXCursor mark_variable(struct walk *w, CXCursor loop)
 	return c;
 }
 
-/* Returns the use of the mark macro that produced the loop; NULL: another macro did, or the use is in a header. */
+/*
+ * Returns the expansion of GPUBPF_MARK that produced the loop. Returns NULL if another macro produced the loop, or the
+ * expansion is in a header.
+ */
 static const struct span *find_mark_use(const struct reader *r, CXCursor loop)
 {
 	CXSourceLocation where = clang_getRangeStart(clang_getCursorExtent(loop));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the places at a function's events, by kind. */
+/* Lists the places of a function, by kind. Each place belongs to an event of the function. */
 #include "event.h"
 
 static void add_place(struct cl_place *out, uint32_t *n, uint32_t *counts, struct cl_place place)
@@ -11,7 +11,10 @@ static void add_place(struct cl_place *out, uint32_t *n, uint32_t *counts, struc
 	++*n;
 }
 
-/* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
+/*
+ * Does an access belong to the place kind? An unknown access (a->access is 0) that may touch any memory belongs to
+ * every kind of access.
+ */
 static bool matches_kind(const struct gpubpf_place_kind *kind, const struct cl_access *a)
 {
 	return kind->spaces & a->spaces &&

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the source text that stands for an expression and for nothing else. libclang places the tokens of a macro's
- * definition at the use of the macro. It places the tokens of an argument where they are written.
+ * Finds the source text of an expression that contains macros, if this text belongs to the expression only. For
+ * libclang, the tokens of a macro's definition are at the position of the macro expansion. The tokens of a macro
+ * argument are at their own position.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "range.h"
 
-/* How tightly a macro's replacement binds, loosest first. OPEN: it may split an expression. BALANCED: brackets match,
- * and no separator is outside of them. SIGNED: -token. POSTFIX: a postfix expression. ATOM: one token, or text in
- * parentheses. */
+/*
+ * How tightly the replacement of a macro binds, in ascending order.
+ *   OPEN: the replacement may contain only part of an expression.
+ *   BALANCED: its brackets match, and no separator is outside of them.
+ *   SIGNED: a minus sign and one token.
+ *   POSTFIX: a postfix expression.
+ *   ATOM: one token, or text in parentheses.
+ */
 enum { OPEN, BALANCED, SIGNED, POSTFIX, ATOM };
 
 static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
@@ -55,7 +61,7 @@ static bool is_param(const struct cl_body *b, unsigned i)
 	return false;
 }
 
-/* Is the token independent of parameters and other macros? */
+/* Does the token mean the same whatever the macro's arguments are and whichever macros are defined? */
 static bool is_independent(const struct reader *r, const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Literal || (is_name(b, i) && !is_param(b, i) && !is_macro(r, b->token[i]));
@@ -66,7 +72,7 @@ static int depth_of(const char *token)
 	return strchr("([{", token[0]) && !token[1] ? 1 : strchr(")]}", token[0]) && !token[1] ? -1 : 0;
 }
 
-/* Returns the index after the bracket that matches the one at token i; n + 1: it is not closed. */
+/* Returns the index after the bracket that closes the one at token i. Returns n + 1 if no bracket closes it. */
 static unsigned skip_brackets(const struct cl_body *b, unsigned i)
 {
 	int depth = 0;
@@ -120,7 +126,7 @@ static int shape_of(const struct reader *r, const struct cl_body *b)
 	return i == b->n ? POSTFIX : OPEN;
 }
 
-/* Does the macro pass its arguments on unchanged, whatever they contain? */
+/* Does the macro insert its arguments without changing them, whatever they contain? */
 static bool passes_arguments_unchanged(const struct reader *r, const struct cl_body *b)
 {
 	for (unsigned i = b->first; i < b->n; i++)
@@ -137,8 +143,10 @@ static unsigned offset_in_file(CXSourceLocation where)
 	return offset;
 }
 
-/* Does a parenthesis follow the macro's name directly? libclang has a query for that, but it describes only a macro's
- * last definition. */
+/*
+ * Does a parenthesis follow the macro's name directly? The macro is then function-like. The function
+ * clang_Cursor_isMacroFunctionLike() describes only the last definition of a name.
+ */
 static bool takes_arguments(const struct reader *r, CXToken name, CXToken next)
 {
 	return offset_in_file(clang_getRangeEnd(clang_getTokenExtent(r->tu, name))) ==
@@ -175,7 +183,7 @@ static void read_macro(struct reader *r, struct span *s)
 
 	s->has_shape = true;
 	s->passes_arguments = true;
-	s->shape = ATOM; /* holds for clang's own macros, such as __LINE__ */
+	s->shape = ATOM; /* the default, for macros that clang defines, such as __LINE__ */
 	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
 		return;
 	if (!clread_body(r, definition, &b))
@@ -184,9 +192,9 @@ static void read_macro(struct reader *r, struct span *s)
 	s->passes_arguments = passes_arguments_unchanged(r, &b);
 }
 
-/* -- the text after a use -- */
+/* -- the text after a macro expansion -- */
 
-/* Is the name of n bytes a macro of the source, or perhaps one of clang's headers, such as "as_float"? */
+/* May the name, which has n bytes, be a macro of the source or of clang's headers, such as "as_float"? */
 static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 {
 	for (uint32_t i = 0; i < r->unit->nmacros; i++)
@@ -196,7 +204,10 @@ static bool may_be_macro(const struct reader *r, const char *name, size_t n)
 	       (!memcmp(name, "as_", 3) || (n == strlen("ATOMIC_VAR_INIT") && !memcmp(name, "ATOMIC_VAR_INIT", n)));
 }
 
-/* May the replacement of the use, or an argument, contain a macro's name that takes the following text as arguments? */
+/*
+ * May the macro's replacement or an argument end in the name of a function-like macro, which then takes its arguments
+ * from the text after the expansion?
+ */
 static bool may_end_in_macro(struct reader *r, const struct span *s)
 {
 	CXCursor definition = clang_getCursorReferenced(s->cursor);
@@ -220,7 +231,7 @@ static bool may_end_in_macro(struct reader *r, const struct span *s)
 	return false;
 }
 
-/* Skip blanks and comments. */
+/* Returns the offset after blanks, comments and line splices. */
 static size_t skip_blanks(const char *text, size_t at)
 {
 	while (true) {
@@ -238,7 +249,7 @@ static size_t skip_blanks(const char *text, size_t at)
 	}
 }
 
-/* Skip one character, or the string that begins there. */
+/* Returns the offset after one character, or after the string or character constant that begins at `at`. */
 static size_t skip_character(const char *text, size_t at)
 {
 	char quote = text[at] == '"' || text[at] == '\'' ? text[at] : 0;
@@ -254,7 +265,9 @@ static int depth_at(const char *text, size_t at)
 	return (text[at] == '(') - (text[at] == ')');
 }
 
-/* Returns the end of the parentheses that open at `at`; the end of the text if they do not close. */
+/*
+ * Returns the offset after the parenthesis that closes the one at `at`. Returns the end of the text if none closes it.
+ */
 static size_t skip_parentheses(const char *text, size_t at)
 {
 	int depth = 0;
@@ -268,8 +281,10 @@ static size_t skip_parentheses(const char *text, size_t at)
 	return at;
 }
 
-/* Can the text be one argument of a macro? It must contain no comma outside of parentheses, and its parentheses must
- * match. */
+/*
+ * Would a macro take the text as one argument? The text must have no comma outside of parentheses, and its parentheses
+ * must match.
+ */
 static bool is_one_argument(const char *text, size_t at, size_t end)
 {
 	int depth = 0;
@@ -282,8 +297,10 @@ static bool is_one_argument(const char *text, size_t at, size_t end)
 	return !depth;
 }
 
-/* libclang does not report a macro whose name another macro produces. Such a macro may take its arguments from the text
- * after the reported use. */
+/*
+ * If a macro's replacement contains the name of another macro, libclang does not report the expansion of the other
+ * macro. That macro may take its arguments from the text after the reported expansion.
+ */
 void clread_find_arguments_end(struct reader *r)
 {
 	const char *text = r->source->text;
@@ -327,14 +344,16 @@ static bool is_selected(const char *text, size_t at)
 	return at && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
 }
 
-/* Returns how tightly one use of a macro that overlaps the text binds there. *edge: the use produces the text's first
- * or last token. */
+/*
+ * Returns how tightly a macro expansion that overlaps the range binds (OPEN to ATOM). Sets *edge if the expansion
+ * produces the first or last token of the range.
+ */
 static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
 {
 	bool left = range->start == s->start, right = range->end == s->arguments_end;
 
 	if (range->start <= s->start && s->arguments_end <= range->end && !left && !right)
-		return ATOM; /* the use lies inside the text */
+		return ATOM; /* the expansion lies strictly inside the range */
 	if (!s->has_shape)
 		read_macro(r, s);
 	if (s->start < range->start && range->end < s->end)
@@ -351,7 +370,7 @@ static int shape_at(struct reader *r, struct span *s, const struct cl_range *ran
 
 /* -- the end of an expression -- */
 
-/* Returns the end of the comment or literal that begins at `at`; `at` itself if none does. */
+/* Returns the end of the comment or literal that begins at `at`. Returns `at` if none begins there. */
 static size_t skip_comment_or_literal(const char *text, size_t at, size_t size)
 {
 	char first = text[at], second = at + 1 < size ? text[at + 1] : 0;
@@ -384,14 +403,17 @@ static int unclosed_parentheses(const char *text, const struct cl_range *range, 
 	return depth;
 }
 
-/* Counts the parentheses that are open at the end of the text, and extends the text to where they close. */
+/*
+ * Extends the range over the closing parentheses that follow it, as long as the range contains unclosed parentheses.
+ * Returns false if some stay unclosed.
+ */
 bool clread_extend_to_parenthesis(const struct reader *r, struct cl_range *range)
 {
 	const char *text = r->source->text;
 	size_t size = r->source->size, at = range->end;
 	int depth = unclosed_parentheses(text, range, size);
 
-	/* a parenthesis from a macro's replacement is closed within the same use */
+	/* a parenthesis that a macro produces is closed by the same expansion */
 	for (uint32_t i = 0; i < r->nexpansions; i++)
 		if (range->start <= r->expansion[i].start && r->expansion[i].start < range->end &&
 		    range->end < r->expansion[i].end)

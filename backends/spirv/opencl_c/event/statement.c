@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements: finds which of their parts are lines, conditions or evaluated expressions. */
+/* Walks statements, and finds which of their parts begin a line, are a condition or are evaluated. */
 #include <string.h>
 
 #include "walk.h"
 
-/* Find the two semicolons of a for statement; false: a macro produces them. */
+/* Find the offsets of the two semicolons of a for statement. Returns false if a macro produces them. */
 static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
 {
 	CXToken *tokens = NULL;
@@ -34,7 +34,7 @@ static void walk_for(struct walk *w, const struct node *n)
 	bool known = find_semicolons(w, n, at);
 
 	if (!known)
-		clread_add_unseen_condition(w, n, "the condition of a loop that a macro produces");
+		clread_add_unseen_condition(w, n, "the condition of a for loop that a macro produces");
 	clread_children_of(w, n->cursor, &children);
 	for (uint32_t i = 0; i < children.n; i++) {
 		struct cl_range range = clread_range(w->r, clang_getCursorExtent(children.list[i]), &n->range, false);
@@ -60,7 +60,7 @@ static void walk_statements(struct walk *w, const struct node *n)
 	}
 }
 
-/* Walk GNU C's ({ }). Its value is that of its last statement, if that is an expression. */
+/* Walk a statement expression of GNU C, ({ ... }). If its last statement is an expression, that is its value. */
 static void walk_statement_expression(struct walk *w, const struct node *n)
 {
 	struct node block = clread_node_of(w, clread_only_child(n->cursor), n, NOTHING);
@@ -75,7 +75,7 @@ static void walk_statement_expression(struct walk *w, const struct node *n)
 	}
 }
 
-/* Walk an if, while, do or switch statement. The condition is the first child, or the last one in a do statement. */
+/* Walk an if, while, do or switch statement. The condition is the first child, or the last child of a do statement. */
 static void walk_control_statement(struct walk *w, const struct node *n, enum CXCursorKind kind)
 {
 	struct children children;
@@ -93,7 +93,7 @@ static void walk_control_statement(struct walk *w, const struct node *n, enum CX
 	}
 }
 
-/* Walk the statement of a case, its last child. The case's constant is not evaluated. */
+/* Walk the statement after a case label, which is the last child. The label's constant is not evaluated at run time. */
 static void walk_case(struct walk *w, const struct node *n)
 {
 	struct children children;

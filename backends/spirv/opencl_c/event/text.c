@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of an expression that only its text shows; libclang does not report them. */
+/* Finds properties of an expression that only its text shows, because libclang does not report them. */
 #include <ctype.h>
 #include <string.h>
 
@@ -55,9 +55,11 @@ bool clread_is_short_conditional(const char *text, const struct cl_range *range)
 	return !range->exact;
 }
 
-/* Skip designators, and constants before or after the evaluated operands. A row names the start of the expression's
- * text and its evaluated children. They begin at index `first`, or are the last child only if `last` is set; there are
- * at most `most` of them. */
+/*
+ * Skip designators and constant operands, which are not evaluated at run time. Each row describes the expressions whose
+ * text starts with `begin`. If `last` is 0, the evaluated children begin at index `first`. If `last` is 1, only the
+ * last child is evaluated. `most` is the maximum number of evaluated children.
+ */
 void clread_select_evaluated(const struct walk *w, const struct node *n, uint32_t *first, uint32_t *end)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a syntax tree: children, types, and text. */
+/* Reads nodes of libclang's syntax tree: their children, types and text. */
 #include "walk.h"
 
 static enum CXChildVisitResult add_child(CXCursor c, CXCursor parent, CXClientData data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the command line with which clang reads a program as the device's own compiler does: the same language,
- * features and macros. Options that only change code generation are dropped.
+ * Builds clang's command line for reading an OpenCL program as the device's own compiler reads it: with the same
+ * language version, features and macros. Options that only affect code generation are dropped.
  */
 #include "dialect.h"
 
@@ -13,16 +13,18 @@
 
 #include "backends/spirv/common/options.h"
 
-/* Macros that a vendor's compiler predefines beyond the specification. `match` is a prefix of the device's name or
- * driver. The last row matches all others. */
+/*
+ * Macros and include folders of vendors' compilers that the OpenCL specification does not define. `match` is a prefix
+ * of the device's name or driver; the first matching row applies.
+ */
 static const struct vendor {
 	const char *match;
 	const char *triple;
 	const char *define[3];
-	/* options for folders that it searches before and after the application's -I folders; NULL: none */
+	/* include options that the compiler puts before and after the application's -I options; NULL: none */
 	const char *before, *after;
 } vendors[] = {
-	/* PoCL on a CPU compiles for the host */
+	/* PoCL's CPU devices compile for the host's architecture */
 	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "cpu-", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
 	{ "basic", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
@@ -30,7 +32,7 @@ static const struct vendor {
 	  "nvptx64-nvidia-nvcl",
 	  { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" },
 	  "-I. ",
-	  " -Iinclude -I/usr/local/include -I/usr/include" }, /* observed with the compiler of driver 580 */
+	  " -Iinclude -I/usr/local/include -I/usr/include" }, /* observed with NVIDIA's driver 580 */
 	{ "Advanced Micro Devices", "amdgcn-amd-amdhsa", { "-D__AMD__=1", "-D__GPU__=1" } },
 	{ "", "spir64-unknown-unknown", { 0 } },
 };
@@ -66,7 +68,10 @@ static void add(struct gpubpf_cl_args *args, const char *arg)
 		args->arg[args->n++] = arg;
 }
 
-/* Without -cl-std a program is OpenCL C 1.2, or the device's version if that is lower. */
+/*
+ * Returns the option for the language version. Without -cl-std this is OpenCL C 1.2, or the device's version if the
+ * device supports only a lower one.
+ */
 static const char *select_standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
 {
 	static const char *const known[] = { "CL",    "CL1.0", "CL1.1",    "CL1.2",    "CL2.0",
@@ -79,12 +84,15 @@ static const char *select_standard(const struct gpubpf_cl_words *words, const st
 			    strcmp(words->word[i].text + 8, known[k]) == 0)
 				std = words->word[i].text;
 	for (uint32_t i = 0; i < words->n; i++)
-		if (strncmp(words->word[i].text, "-cl-std=CL3.", 12) == 0) /* the nearest that clang 22 supports */
+		if (strncmp(words->word[i].text, "-cl-std=CL3.", 12) == 0) /* clang 22 supports no later version */
 			std = "-cl-std=CL3.0";
 	return std;
 }
 
-/* Add the options that select the compiled text; each has its value joined or in the next word. */
+/*
+ * Add the build options that affect the preprocessed text or the types. The value of -D, -I and -U is part of the same
+ * word, or is the next word.
+ */
 static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_words *words)
 {
 	static const char *const joined[] = { "-D", "-I", "-U" };
@@ -108,8 +116,10 @@ static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_word
 	}
 }
 
-/* Define the macros of the device's extensions. clang enables every extension that it knows for the triple. That is
- * harmless: a source that the device's compiler accepts uses no others. */
+/*
+ * Define the macros of the device's extensions. clang also enables other extensions of the target triple. This is
+ * harmless, because a source that the device's compiler accepts does not use them.
+ */
 static int add_extensions(struct gpubpf_cl_args *args, const char *extensions, struct gpubpf_pool *pool)
 {
 	char *names = gpubpf_pool_strndup(pool, extensions, strlen(extensions));
@@ -140,8 +150,10 @@ static void add_dialect(struct gpubpf_cl_args *args, const struct cl_dialect *di
 	}
 }
 
-/* Returns the folder of clang's own headers: next to this program if the package contains them, else where clang was at
- * build time. */
+/*
+ * Returns the folder of clang's built-in headers. This is clang/include next to this program if it exists, otherwise
+ * the folder that was configured when gpubpf was built.
+ */
 static const char *header_folder(struct gpubpf_pool *pool)
 {
 	char path[PATH_MAX];

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks whether code means the same when the compiler reads it again. A #define or an #include has effects that
- * remain, __COUNTER__ advances, and a probed copy has other columns. The check reads all tokens of the source,
- * including branches that the preprocessor skips, and follows macros through other macros.
+ * Checks whether a second copy of some code has the same meaning as the first. A #define or #include has lasting
+ * effects, __COUNTER__ advances, and a copy may be in other columns. The check reads all tokens of the code, including
+ * branches that the preprocessor skips. It follows macros through other macros.
  */
 #include <string.h>
 
 #include "definitions.h"
 #include "backends/spirv/opencl_c/event/range.h"
 
-/* names whose value depends on their place in the text; `part`: length of the shortest prefix or suffix that ## may
- * complete */
+/*
+ * Names whose value depends on the position in the text. A prefix or suffix of such a name counts as the name if it has
+ * at least `part` characters, because ## may add the rest.
+ */
 static const struct {
 	const char *name;
 	size_t part;
@@ -22,15 +24,16 @@ static const struct {
 	[CLREAD_WORD_FILE] = { "__FILE__", 5 },
 	[CLREAD_WORD_BASE_FILE] = { "__BASE_FILE__", 5 },
 	[CLREAD_WORD_FILE_NAME] = { "__FILE_NAME__", 5 },
-	[CLREAD_WORD_BUILTIN_FILE] = { "__builtin_FILE_NAME", 11 }, /* also covers its prefix __builtin_FILE */
+	[CLREAD_WORD_BUILTIN_FILE] = { "__builtin_FILE_NAME", 11 }, /* matches also the shorter name __builtin_FILE */
 };
 
 #define NWORDS (sizeof(words) / sizeof(*words))
 
-static const char why_directive[] = "code with directives that must not be read twice (#define, #include)";
-static const char why_counter[] = "code with __COUNTER__, whose values change where it is read twice";
+static const char why_directive[] = "code with directives that must not be compiled twice (#define, #include)";
+static const char why_counter[] = "code with __COUNTER__, whose values change if the code is compiled twice";
 static const char why_column[] = "code that reads its column (__builtin_COLUMN), which probes change";
-static const char why_own_name[] = "a directive that tests __func__ or the like, which a copy defines";
+static const char why_own_name[] =
+	"code with a directive that tests __func__ or a similar name, which a copy of the code defines as a macro";
 
 static bool is_one_of(const char *word, const char *const *list)
 {
@@ -58,7 +61,10 @@ static uint32_t words_of_token(const char *token)
 	return mask;
 }
 
-/* Returns the words (1 << CLREAD_WORD_) in a macro's expansion that read_macros() has found so far. */
+/*
+ * Returns the position-dependent names (1 << CLREAD_WORD_...) in a macro's expansion that read_macros() has found up to
+ * now.
+ */
 static uint32_t words_of_macro(const struct reader *r, const char *name)
 {
 	uint32_t mask = 0;
@@ -69,7 +75,10 @@ static uint32_t words_of_macro(const struct reader *r, const char *name)
 	return mask;
 }
 
-/* Collect the words in a definition; true if the macro's set of words changed. */
+/*
+ * Collect the position-dependent names in a macro's definition. Returns true if the set of names that is recorded for
+ * the macro changed.
+ */
 static bool read_definition(struct reader *r, uint32_t macro, const struct cl_body *b)
 {
 	uint32_t mask = 0, i = 0;
@@ -107,7 +116,7 @@ static void read_macros(struct reader *r)
 
 /* -- directives -- */
 
-/* Does the directive whose '#' precedes token i have no lasting effect? */
+/* Is the directive without lasting effect? `i` is the index of the token after its '#'. */
 static bool is_harmless_directive(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const harmless[] = { "if",   "ifdef", "ifndef", "elif",  "elifdef", "elifndef",
@@ -119,7 +128,9 @@ static bool is_harmless_directive(char *const *token, unsigned i, unsigned n)
 	return i < n && is_one_of(token[i], harmless);
 }
 
-/* Does the directive's word i test whether a macro of clread_copy_macros, which copies define, is defined? */
+/*
+ * Does word i of a directive test whether a name of clread_copy_macros is defined? Copies define these names as macros.
+ */
 static bool tests_own_name(char *const *token, unsigned i, unsigned n)
 {
 	static const char *const looks[] = { "ifdef", "ifndef", "elifdef", "elifndef", "defined", NULL };

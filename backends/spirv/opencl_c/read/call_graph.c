@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: finds the properties that a kernel has through calls: barriers and group functions, local variables, writable
- * program-scope variables.
- * Before: the walk over the unit has collected the calls of each function.
- * After: each kernel's flags include the flags of all functions that it calls. Anything unknown counts as the worse
- * case.
+ * Does: finds the properties that a kernel has through the functions that it calls: barriers and work-group functions,
+ * local variables, and writable program-scope variables.
+ * Before: the walk over the unit has collected the callees of each function.
+ * After: each kernel's flags include the flags of all functions that it calls. If a callee is unknown, the flags assume
+ * the worse case.
  * Requires: the walk has visited every definition of the unit.
  */
 #include <string.h>
 
 #include "definitions.h"
 
-/* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: all work-items of a group must reach these functions */
+/* Is this a function that all work-items of a work-group must reach (OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18)? */
 static bool is_group_function(const char *name)
 {
 	static const char *const begin[] = { "barrier",          "work_group_",       "sub_group_",
@@ -62,7 +62,7 @@ static CXType element_type(CXCursor c)
 	return type;
 }
 
-/* Does the variable keep its value between launches? */
+/* Does the variable keep its value between launches of a GPU kernel? */
 static bool is_persistent(CXCursor c)
 {
 	CXCursor parent = clang_getCursorSemanticParent(c);
@@ -70,8 +70,11 @@ static bool is_persistent(CXCursor c)
 	return clang_getCursorKind(parent) == CXCursor_TranslationUnit || clang_Cursor_getStorageClass(c) == CX_SC_Static;
 }
 
-/* Note a variable that the kernels of a program share, which is neither constant nor a sampler. A persistent variable
- * without an address space counts too: clang rejected it, but the device's compiler has accepted it. */
+/*
+ * Set has_globals if the variable is shared by the kernels of a program, and is neither constant nor a sampler. A
+ * persistent variable without an address space counts too. clang rejects such a variable, but the device's compiler has
+ * accepted it.
+ */
 void clread_variable(struct reader *r, CXCursor c)
 {
 	CXType type = element_type(c);
@@ -121,8 +124,10 @@ uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 	return index;
 }
 
-/* Callers inherit the flags of their callees, until nothing changes. A program that clang has not fully understood may
- * contain a hidden barrier. */
+/*
+ * Add the flags of callees to their callers, until nothing changes. If clang reported an error, all kernels get the
+ * barrier flag, because a barrier may be in the code that clang did not understand.
+ */
 void clread_propagate_flags(struct reader *r)
 {
 	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->has_globals ? GPUBPF_KINFO_GLOBALS : 0);

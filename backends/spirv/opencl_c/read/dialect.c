@@ -12,13 +12,13 @@
 
 /* a parsed answer */
 struct answer {
-	const char **value;   /* [query->nnames], NULL: not defined */
-	const char *branches; /* the numbers of the taken branches, each followed by a point */
+	const char **value;   /* definition of each of the query's names; NULL if the name is not a macro */
+	const char *branches; /* the numbers of the #if branches that the compiler takes, each followed by "." */
 };
 
 /* -- answers -- */
 
-/* Find the answer about name i at or after `at`. Returns the position of "@i=" or "@i-"; NULL: there is none. */
+/* Find the entry for name i in an answer, at or after `at`. Returns the position of "@i=" or "@i-", or NULL. */
 static const char *find_entry(const char *at, uint32_t i)
 {
 	char mark[16];
@@ -29,7 +29,7 @@ static const char *find_entry(const char *at, uint32_t i)
 	return at;
 }
 
-/* Parse an answer. False: the text is no answer to this query, or is truncated. */
+/* Parse a compiler's answer to a query. Returns false if the text does not answer this query, or is truncated. */
 static bool read_answer(const char *text, const struct cl_query *q, struct gpubpf_pool *pool, struct answer *a)
 {
 	const char *end, *at = text ? find_entry(text, 0) : NULL;
@@ -77,7 +77,10 @@ static struct CXUnsavedFile *list_files(const struct cl_query *q, const struct c
 	return files;
 }
 
-/* Returns the message of the query's failed _Static_assert; NULL: there is none. */
+/*
+ * The _Static_assert in the query fails, and the message of clang contains the answer. Returns this message, or NULL if
+ * there is none.
+ */
 static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 {
 	const char *found = NULL;
@@ -94,7 +97,7 @@ static const char *find_message(CXTranslationUnit tu, struct gpubpf_pool *pool)
 	return found;
 }
 
-/* Answer the query with clang. NULL: it gives no answer. */
+/* Returns clang's answer to the query, or NULL if clang gives no answer. */
 static const char *query_clang(const struct cl_query *q, const struct cl_dialect *d,
 			       const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool)
 {
@@ -124,8 +127,10 @@ static const char *query_clang(const struct cl_query *q, const struct cl_dialect
 
 /* -- the language -- */
 
-/* Returns clang's option for the device's language; NULL: unknown. clang 22 supports no OpenCL C after 3.0, so 3.0 is
- * the nearest. */
+/*
+ * Returns clang's -cl-std option for the language of the device's compiler, or NULL if that language is unknown. For
+ * OpenCL C after 3.0 this is the option for 3.0, the latest version that clang 22 supports.
+ */
 static const char *find_standard(const struct cl_query *q, const struct answer *a)
 {
 	static const struct {
@@ -147,9 +152,9 @@ static const char *find_standard(const struct cl_query *q, const struct answer *
 }
 
 /*
- * Features that change the meaning of the same text: overloads, address spaces of pointers and variables. clang accepts
- * some of them only together with another, needs[] (clang/lib/Basic/OpenCLOptions.cpp). All other features are enabled:
- * a source that the device accepts uses only the device's own.
+ * Optional features that change the meaning of the same text: overloads, and address spaces of pointers and variables.
+ * For some features, clang also requires the features in needs[] (clang/lib/Basic/OpenCLOptions.cpp). All other
+ * features are enabled, because a source that the device's compiler accepts uses only features of the device.
  */
 static const struct {
 	const char *name, *needs[2];
@@ -160,8 +165,10 @@ static const struct {
 	{ "__opencl_c_device_enqueue", { "__opencl_c_generic_address_space", "__opencl_c_program_scope_global_variables" } },
 };
 
-/* Returns clang's option -cl-ext. It lists features only for OpenCL C 3.0 and C++ for OpenCL 2021, where they are
- * optional; 2.0 always has them. */
+/*
+ * Returns clang's option -cl-ext. The option lists features only for OpenCL C 3.0 and C++ for OpenCL 2021, where
+ * features are optional. OpenCL C 2.0 always has them.
+ */
 static const char *list_features(const struct cl_query *q, const struct answer *a, const char *standard,
 				 struct gpubpf_pool *pool)
 {
@@ -184,7 +191,7 @@ static const char *list_features(const struct cl_query *q, const struct answer *
 
 /* -- macros -- */
 
-/* Does the value consist of numbers and operators only? Then it means the same to both compilers. */
+/* Does the value consist only of numbers and operators? Such a value means the same to both compilers. */
 static bool is_numeric(const char *value)
 {
 	bool word = false;
@@ -204,7 +211,10 @@ static bool is_position_name(const struct cl_name *name)
 	return !strcmp(name->text, "__LINE__") || !strcmp(name->text, "__COUNTER__");
 }
 
-/* Pass clang the device's definition of a name if it can matter. */
+/*
+ * Write directives that give clang the device compiler's definition of a name, if the two definitions differ and the
+ * source uses the name.
+ */
 static void write_macro(FILE *out, const struct cl_name *name, const char *device, const char *clang)
 {
 	if (!name->in_source || is_position_name(name) || (device && clang && !strcmp(device, clang)) ||
@@ -214,7 +224,10 @@ static void write_macro(FILE *out, const struct cl_name *name, const char *devic
 		fprintf(out, "#undef %s\n#define %s %s\n", name->text, name->text, device);
 	else if (!device && name->tested)
 		fprintf(out, "#undef %s\n", name->text);
-	/* the device's replacement is internal to the vendor; only whether the macro is defined counts */
+	/*
+	 * The device's definition is internal to the vendor's compiler. The directive only makes the macro defined for
+	 * clang.
+	 */
 	else if (device && !clang && name->tested)
 		fprintf(out, "#define %s %s\n", name->text, name->text);
 }
@@ -240,7 +253,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 
 /* -- branches -- */
 
-/* Returns the first branch that only one of the two compilers takes; q->nbranches: none. */
+/* Returns the number of the first branch that only one of the two compilers takes, or q->nbranches if there is none. */
 static uint32_t first_difference(const struct cl_query *q, const char *a, const char *b)
 {
 	while (*a && *b && atoi(a) == atoi(b)) {
@@ -260,13 +273,13 @@ static const char *describe_difference(struct gpubpf_pool *pool, const struct cl
 
 	if (text && header)
 		snprintf(text, 230,
-			 "the device's compiler finds '%.60s', which clang 22 does not (line %u); pass the header's folder "
-			 "with -I",
+			 "the device's compiler finds '%.60s', but clang 22 does not (line %u); pass the header's "
+			 "folder with -I",
 			 header, line);
 	else if (text)
 		snprintf(text, 230,
-			 "the device's compiler takes another branch of #if than clang 22 (line %u); define what the branch "
-			 "tests with -D",
+			 "the device's compiler takes another branch of #if than clang 22 (line %u); define the macro "
+			 "that the #if tests with -D",
 			 line);
 	return text;
 }
@@ -284,8 +297,9 @@ static const char *describe_unknown(struct gpubpf_pool *pool, const char *why)
 }
 
 /*
- * In a query, __COUNTER__ has other values than in the source. The two compilers still take the same branches if all
- * values that are tested together with __COUNTER__ are equal. Lines have the same numbers as in the source.
+ * Returns true if the compilers may take different branches because of __LINE__ or __COUNTER__. In a query, __COUNTER__
+ * has other values than in the source. The compilers take the same branches if all macros that are tested together with
+ * __COUNTER__ have equal values. Lines have the same numbers in the query as in the source.
  */
 static bool tests_differing_values(const struct cl_query *q, const struct answer *a, const struct answer *b)
 {
@@ -298,7 +312,7 @@ static bool tests_differing_values(const struct cl_query *q, const struct answer
 	return false;
 }
 
-/* Returns a header that the device's compiler no longer finds, although it has built the program; NULL: none. */
+/* Returns a header that the device's compiler no longer finds, although the build of the program found it, or NULL. */
 static const char *find_missing_header(const struct cl_query *q, const char *branches)
 {
 	for (; *branches; branches += strcspn(branches, ".") + (strchr(branches, '.') != NULL)) {
@@ -318,18 +332,19 @@ static int compare_answers(const struct cl_query *q, const struct answer *device
 	struct answer clang;
 
 	if (!read_answer(query_clang(q, d, caps, pool), q, pool, &clang)) {
-		d->differs = q->nbranches ? describe_unknown(pool, "clang 22 did not answer") : NULL;
+		d->differs = q->nbranches ? describe_unknown(pool, "clang 22 reported no macros") : NULL;
 		return 0;
 	}
 	d->macros = write_macros(q, device, &clang, pool);
 	if (!d->macros)
 		return -ENOMEM;
 	if (d->macros[0] && !read_answer(query_clang(q, d, caps, pool), q, pool, &clang))
-		d->differs = describe_unknown(pool, "clang 22 did not answer");
+		d->differs = describe_unknown(pool, "clang 22 reported no macros");
 	else if (strcmp(device->branches, clang.branches))
 		d->differs = describe_difference(pool, q, first_difference(q, device->branches, clang.branches));
 	else if (tests_differing_values(q, device, &clang))
-		d->differs = describe_unknown(pool, "it tests __LINE__ or __COUNTER__ and macros whose values differ");
+		d->differs = describe_unknown(
+			pool, "it tests __LINE__ or __COUNTER__, and macros whose values differ between the compilers");
 	return 0;
 }
 
@@ -345,8 +360,9 @@ int gpubpf_cl_dialect(const struct gpubpf_cl_source *source, const char *answer,
 	if (err < 0)
 		return err;
 	if (answer[0] == '!' || !read_answer(answer, &q, pool, &device)) {
-		dialect->differs = q.nbranches ? describe_unknown(pool, answer[0] == '!' ? answer + 1 :
-											   "its answer is truncated") :
+		dialect->differs = q.nbranches ? describe_unknown(pool, answer[0] == '!' ?
+										answer + 1 :
+										"the compiler's answer is truncated") :
 						 NULL;
 		return 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the text of a function's definition that a copy under another name can repeat. */
+/* Finds the text of a function's definition, if a copy of the function under another name can repeat this text. */
 #include <ctype.h>
 #include <string.h>
 
@@ -27,8 +27,10 @@ static const char by_macro[] = "code that a macro or a header produces";
 
 /* -- the head -- */
 
-/* Does the macro produce a name and nothing else? It consists of one token, of tokens that ## joins, or of one use of
- * such a macro. */
+/*
+ * Does the macro expand to a name and nothing else? Its replacement must be one token, tokens joined by ##, or one
+ * expansion of another macro of this kind.
+ */
 static bool expands_to_name(struct reader *r, const struct cl_body *b, int depth)
 {
 	unsigned i = b->first;
@@ -45,7 +47,7 @@ static bool expands_to_name(struct reader *r, const struct cl_body *b, int depth
 	return i + 1 == b->n;
 }
 
-/* Do the use's arguments consist only of words that ## can join? */
+/* Do the macro's arguments consist only of words that ## can join? */
 static bool has_words(const char *text, size_t at, size_t end)
 {
 	while (at < end) {
@@ -62,8 +64,10 @@ static bool has_words(const char *text, size_t at, size_t end)
 	return true;
 }
 
-/* Find the text of the function's name: the name itself, or the use of a macro that produces the name and nothing
- * else. */
+/*
+ * Find the end of the function's name in the text. The text is the name, or the expansion of a macro that produces only
+ * the name.
+ */
 static bool find_name(struct reader *r, struct gpubpf_cl_function *f)
 {
 	const char *text = r->source->text;
@@ -124,7 +128,7 @@ static void find_head(struct reader *r, CXCursor c, struct gpubpf_cl_function *f
 
 /* -- the body -- */
 
-/* Find the text between the body's braces; false: a macro or a header produces the braces. */
+/* Find the text between the braces of the body. Returns false if a macro or a header produces the braces. */
 static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, size_t *end)
 {
 	const char *text = r->source->text;
@@ -140,7 +144,7 @@ static bool find_braces(struct reader *r, CXSourceRange range, size_t *body, siz
 	return true;
 }
 
-/* Returns the file name that #line sets for an offset; NULL: no #line sets one. */
+/* Returns the file name that a #line directive sets for an offset, or NULL if no #line sets a name. */
 static const char *named_file(struct reader *r, size_t at)
 {
 	CXString name, own = clang_getFileName(r->main);
@@ -154,8 +158,11 @@ static const char *named_file(struct reader *r, size_t at)
 	return file;
 }
 
-/* Check that a copy after `at` can have the same file name as the body. Returns why it cannot; NULL: it can, or no word
- * in `mask` reads the name. */
+/*
+ * Check that a copy of the body, inserted at offset `at`, can have the same value of __FILE__ as the body. Stores in
+ * *file the name for a #line directive, or NULL. Returns the reason why the value would differ. Returns NULL if the
+ * value is equal, or if no name in `mask` depends on the file name.
+ */
 static const char *find_file(struct reader *r, size_t body, size_t at, uint32_t mask, const char **file)
 {
 	const uint32_t reads = 1u << CLREAD_WORD_FILE | 1u << CLREAD_WORD_BASE_FILE | 1u << CLREAD_WORD_FILE_NAME |
@@ -182,7 +189,7 @@ const char *clread_find_body(struct reader *r, CXCursor c, bool moved, struct gp
 	f->why = clread_why_not_repeatable(r, clang_getCursorExtent(body), moved, &mask);
 	f->why = f->why ? f->why : find_file(r, f->body, f->at, mask, &f->body_file);
 	if (!f->why && mask >> CLREAD_WORD_PRETTY & 1 && !(f->pretty = clread_pretty(r, c)))
-		f->why = "code with __PRETTY_FUNCTION__, whose value no macro can have";
+		f->why = "its code uses __PRETTY_FUNCTION__, and the twin cannot reproduce the value of that name";
 	if (f->why)
 		return f->why;
 	f->end = end;

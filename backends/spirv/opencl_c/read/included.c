@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the paths that a source's #include directives search, as comment lines after the twin's text. A twin in the
- * disk cache is valid while none of these files changes, appears or disappears (core/session/twins/twin_store.c). The list is
- * unknown if the source itself tests whether a file exists, or embeds a file's bytes.
+ * Lists the paths that a source's #include directives search, as comment lines at the end of the twin's source. A twin
+ * in the disk cache is valid as long as none of these files changes, appears or disappears
+ * (core/session/twins/twin_store.c). The list is unknown if the source tests whether a file exists, or embeds the bytes
+ * of a file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void add_path(struct include_search *l, const char *folder, const char *n
 	l->path[l->npaths++] = path;
 }
 
-/* Collect the folders of -I. A folder is joined to -I or is the next word. */
+/* Collect the folders of the -I options. The folder is part of the same word as -I, or is the next word. */
 static void find_folders(struct include_search *l)
 {
 	struct gpubpf_cl_words words;
@@ -68,7 +69,7 @@ static void find_folders(struct include_search *l)
 	}
 }
 
-/* Does the text contain "#embed", perhaps with blanks between? */
+/* Does the text contain an #embed directive, also with blanks after the '#'? */
 static bool has_embed(const char *text, size_t size)
 {
 	const char *at = text, *end = text + size, *hash;
@@ -89,7 +90,10 @@ static bool tests_files(const char *text, size_t size)
 	       memmem(text, size, "__has_embed", strlen("__has_embed")) || has_embed(text, size);
 }
 
-/* Returns the folder of the file that contains the directive; compilers search it first for quoted names. */
+/*
+ * Returns the folder of the file that contains the #include directive. Compilers search this folder first for quoted
+ * names.
+ */
 static const char *folder_of(struct reader *r, CXCursor directive)
 {
 	unsigned line, column, offset;
@@ -125,7 +129,10 @@ static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData d
 	return CXChildVisit_Continue;
 }
 
-/* Make the text unique to this build: other builds of the same text may have used other files. */
+/*
+ * Returns the comment for an unknown list of included files. It contains the build's time, so that the twin is not
+ * reused for another build, which may have included other files.
+ */
 static const char *unknown_list(struct reader *r)
 {
 	char *text = gpubpf_pool_alloc(r->pool, sizeof(GPUBPF_INCLUDED_UNKNOWN) + 32, 1);

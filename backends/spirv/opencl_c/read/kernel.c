@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the definition of a kernel: its declaration, its body, and the reason why a twin cannot have it. */
+/* Reads the definition of a kernel: its declaration, its body, and the reason if it cannot have a twin. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,10 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 	return CXChildVisit_Continue;
 }
 
-/* A wrapper calls the sites before and after the body. List these two places with the lines of the braces. */
+/*
+ * List the two places of a kernel, at its entry and its exit. Their lines are the lines of the body's braces. A wrapper
+ * calls the sites of these places before and after the body.
+ */
 static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kernel_info *info)
 {
 	uint32_t line, column;
@@ -32,7 +35,7 @@ static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kern
 	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, line);
 }
 
-/* Find the body's text in the source that is compiled. */
+/* Find the text of the kernel's body in the compiled source. */
 static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
 	struct gpubpf_cl_function f = { .name = k->name };
@@ -52,8 +55,9 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 }
 
 /*
- * Split clang's print of the declaration at "void name(" and the closing parenthesis. The kernel keyword and the
- * attributes remain. False: it is no kernel.
+ * Split the declaration, as clang prints it, at "void name(" and at the closing parenthesis. The text before, with the
+ * kernel keyword, goes to k->head. The text after, with the attributes, goes to k->tail. Returns false if the function
+ * is not a kernel.
  */
 static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
@@ -81,7 +85,7 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 	return strstr(text, "kernel") != NULL;
 }
 
-/* Returns clang's first error inside the text of a definition; NULL: none. */
+/* Returns clang's first error inside a definition, or NULL. */
 static const char *first_error(struct reader *r, CXCursor c)
 {
 	CXSourceRange range = clang_getCursorExtent(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles lines that a backslash joins (C99 5.1.1.2, phase 2). For clang a token begins at the backslash before it, so
- * that offsets of names and braces do not match the text. Between two tokens the backslash becomes a blank: the tokens,
- * their lines and the offsets stay. The backslash stays in directives, comments and strings, within a token, and where
- * a macro could stringify the blank.
+ * Replaces line splices (a backslash before a newline, C99 5.1.1.2, phase 2) by blanks. For clang a token begins at the
+ * backslash that precedes it, so the offsets of names and braces would not match the text. If the splice is between two
+ * tokens, a blank keeps the tokens, lines and offsets unchanged. A splice stays in directives, comments and strings,
+ * inside a token, and where a macro could stringify the blank.
  */
 #include <ctype.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct scan {
 	int depth; /* nesting depth of parentheses */
 };
 
-/* Returns the end of the backslash and newline at `at`; `at` itself if there is no such splice. */
+/* Returns the end of the backslash-newline pair at `at`, or `at` if there is no line splice. */
 static size_t skip_splice(const char *text, size_t at)
 {
 	size_t end = at + 1;
@@ -50,7 +50,10 @@ static bool begins_directive(const char *text, size_t at)
 	return text[at] == '#' || (text[at] == '%' && text[at + 1] == ':');
 }
 
-/* Do the characters around the splice belong to two tokens, also inside a macro's arguments? */
+/*
+ * Do the characters before and after the splice belong to two tokens? Inside parentheses, which may be a macro's
+ * arguments, only blanks count as a boundary.
+ */
 static bool separates_tokens(const struct scan *r, size_t next)
 {
 	char before = r->at ? r->text[r->at - 1] : '\n', after = r->text[next];
@@ -70,7 +73,7 @@ static void blank_splices(struct scan *r, size_t next)
 			r->text[r->at] = ' ';
 }
 
-/* Skip to `end`, which closes a comment or a string. A string also ends where its line ends. */
+/* Skip to the text `end`, which closes a comment or a string. A string also ends at the end of its line. */
 static void skip_to(struct scan *r, const char *end)
 {
 	bool string = *end == '"' || *end == '\'';

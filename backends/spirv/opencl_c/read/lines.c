@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns the number of characters of a line splice at `at`: a backslash, optional blanks and a newline. 0: there is
- * none. Compilers allow the blanks. */
+/*
+ * Returns the number of characters of a line splice at `at`: a backslash, optional blanks, which compilers allow, and a
+ * newline. Returns 0 if there is no splice.
+ */
 static size_t splice_size(const char *at, const char *end)
 {
 	const char *from = at++;
@@ -16,7 +18,10 @@ static size_t splice_size(const char *at, const char *end)
 	return *from == '\\' && at < end && *at == '\n' ? at + 1 - from : 0;
 }
 
-/* Copy the text without splices. Newlines stay; number[i] is the line number of line i. */
+/*
+ * Copy the text to `out` without line splices. Other newlines stay. number[i] receives the line number in the file of
+ * line i of the copy. Returns the number of characters in the copy.
+ */
 static size_t join_splices(const char *text, size_t size, char *out, uint32_t *number)
 {
 	const char *end = text + size;
@@ -40,7 +45,7 @@ static size_t join_splices(const char *text, size_t size, char *out, uint32_t *n
 	return n;
 }
 
-/* Returns the end of the literal that begins at `at`; a newline ends it too. */
+/* Returns the end of the string or character literal that begins at `at`. A newline also ends the literal. */
 static char *skip_literal(char *at)
 {
 	char quote = *at++;
@@ -58,7 +63,10 @@ static char *skip_comment(char *at)
 	return at ? at + 2 : NULL;
 }
 
-/* Overwrite a line with its text without comments. Returns the start of the next line, NULL after the last. */
+/*
+ * Write the line at `at` to `to`, with a blank for each comment. Returns the start of the next line, or NULL after the
+ * last line.
+ */
 static char *strip_line(char *at, char *to, uint32_t *newlines)
 {
 	while (*at && *at != '\n') {
@@ -127,7 +135,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Returns the end of the token that begins at `at` and is no identifier. */
+/* Returns the end of the token at `at`, which is not an identifier. */
 static const char *skip_other(const char *at)
 {
 	if (*at == '"' || *at == '\'')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds strings that the preprocessor creates: from __DATE__, __FILE__ and the like, and from a macro's arguments. Some
- * differ in a twin: it is compiled later and includes headers by absolute paths, and a probed copy of a body defines
- * macros for return and __func__.
+ * Finds string literals that the preprocessor creates, from names such as __DATE__ and __FILE__, or from a macro's
+ * arguments with #. Some would differ in a twin. The twin is compiled later, and includes headers by absolute paths. A
+ * copied body also defines `return` and __func__ as macros.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "definitions.h"
 
-enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags leaves free */
+enum { DATED = 1 << 30, IN_HEADER = 1 << 29 }; /* bits in function.flags that enum gpubpf_kernel_flags does not use */
 
 const char *const clread_copy_macros[] = { "__func__",           "__FUNCTION__", "__PRETTY_FUNCTION__",
 					   "__builtin_FUNCTION", "return",       NULL };
@@ -26,7 +26,9 @@ void clread_note_generated_strings(struct reader *r, CXCursor variable)
 	clang_visitChildren(variable, visit_literal, r);
 }
 
-/* Does the literal occur in no file? */
+/*
+ * Did the preprocessor create the string literal? Then no file contains it, and clang reports no file for its location.
+ */
 static bool is_generated(CXCursor literal)
 {
 	CXFile file;
@@ -45,7 +47,7 @@ void clread_note_generated_string(struct reader *r, CXCursor c, uint32_t functio
 	*made = (struct generated_string){ function, clread_text(r, clang_getCursorSpelling(c)) };
 }
 
-/* Does the form match somewhere in the text? In the form, 0 stands for a digit or blank, a for a letter. */
+/* Does a part of the text match the pattern? In the pattern, '0' matches a digit or blank, and 'a' matches a letter. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *text; text++) {
@@ -87,12 +89,15 @@ static bool names_header(const struct reader *r, const char *text)
 	return false;
 }
 
-/* Refuse a function whose string contains a name that copies define as a macro: the string may contain the macro's
- * replacement. */
+/*
+ * Refuse to copy a function if a generated string in it contains a name that copies define as a macro. In the copy, the
+ * string could contain the macro's replacement.
+ */
 static void refuse_own_names(struct reader *r, const struct generated_string *made)
 {
 	static const char why[] =
-		"code with a string that a macro builds from __func__, return or the like, which a copy replaces";
+		"code with a string that a macro builds from __func__, return or a similar name, which a copy of the "
+		"code replaces";
 	struct gpubpf_cl_function *f = made->function == UINT32_MAX ? NULL : &r->function[made->function].source;
 	int32_t kernel = f ? r->function[made->function].kernel : -1;
 	size_t i = 0;
@@ -114,7 +119,10 @@ static uint32_t flags_of(const struct reader *r, const struct generated_string *
 	return (is_dated(made->text) ? DATED : 0) | (names_header(r, made->text) ? IN_HEADER : 0);
 }
 
-/* Propagate the flags from callees to callers; returns the flags of the whole program. */
+/*
+ * Add the flags of generated strings to the functions that contain them, and to all callers. Returns the flags of
+ * strings outside of functions.
+ */
 static uint32_t propagate_flags(struct reader *r)
 {
 	uint32_t all = 0;
@@ -151,11 +159,11 @@ void clread_check_generated_strings(struct reader *r)
 
 		if (info && !info->reason[0] && flags & DATED)
 			snprintf(info->reason, sizeof(info->reason),
-				 "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is "
-				 "compiled at another time; pass the time by -D instead");
+				 "it uses __DATE__, __TIME__ or __TIMESTAMP__, and a twin is compiled at another time; "
+				 "pass the time as a macro with -D instead");
 		else if (info && !info->reason[0] && flags & IN_HEADER)
 			snprintf(info->reason, sizeof(info->reason),
-				 "it uses __FILE__ in a header of a relative folder, which a twin "
-				 "names in full; pass the folder as an absolute path (-I)");
+				 "it uses __FILE__ in a header found by a relative path, which would be an absolute "
+				 "path in a twin; pass an absolute path with -I");
 	}
 }

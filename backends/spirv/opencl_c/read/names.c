@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* NAME: an array of characters with the function's name. STRING: a pointer to such characters. PRETTY: an array with
- * __PRETTY_FUNCTION__. */
+/*
+ * The kind of value that replaces a name. NAME: an array of characters with the function's name. STRING: a pointer to
+ * the function's name. PRETTY: an array with the value of __PRETTY_FUNCTION__.
+ */
 enum { NAME, STRING, PRETTY };
 
 static const struct {
@@ -53,8 +55,10 @@ void gpubpf_names_undefine(const struct cl_names *n, FILE *out)
 			fprintf(out, "#pragma pop_macro(\"%s\")\n", macros[i].macro);
 }
 
-/* The written check is an enum constant, which the compiler must fold: OpenCL C has no other constant expression that
- * reads a string's characters. */
+/*
+ * The generated check is the value of an enum constant, because the compiler must evaluate it. OpenCL C has no other
+ * constant expression that can read the characters of a string.
+ */
 void gpubpf_names_check(const struct cl_names *n, FILE *out)
 {
 	fprintf(out, "{ enum { gpubpf_other_pretty_function = 1 / (sizeof(__PRETTY_FUNCTION__) == %zu",

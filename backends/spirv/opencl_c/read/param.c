@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel parameters: what a probe sees of them, and how a wrapper declares the same types. */
+/*
+ * Reads the parameters of kernels and functions: their descriptions for BPF programs, and the types with which a
+ * wrapper declares them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +46,10 @@ static enum gpubpf_param_kind kind_of(CXType canonical)
 	}
 }
 
-/* clang also prints the parameter's own address space: the last __private belongs to the outermost type. */
+/*
+ * Remove the parameter's own address space, the last __private, from a type that clang printed. Earlier occurrences of
+ * __private belong to pointees.
+ */
 static char *without_private(char *text)
 {
 	static const char word[] = "__private";
@@ -88,7 +94,7 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 {
 	const char *text = without_private(clread_text(r, clang_getTypeSpelling(type)));
 
-	/* clang prints "(unnamed at FILE:1:2)", unless a typedef names the type */
+	/* clang prints a type without a name as "(unnamed at FILE:1:2)" */
 	if (!strstr(text, " at ") || !is_unnamed(type))
 		return text;
 	if (canonical.kind == CXType_Pointer)
@@ -99,8 +105,10 @@ static const char *type_text(struct reader *r, CXType type, CXType canonical, st
 	return text;
 }
 
-/* Read a parameter that is declared as an array; false: it is not. C makes int p[4] a pointer, but libclang reports an
- * array. */
+/*
+ * Read a parameter that is declared as an array. Returns false for other parameters. In C a parameter int p[4] is a
+ * pointer, but libclang reports an array type.
+ */
 static bool read_array(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k, int i)
 {
 	struct gpubpf_param *p = &k->info.params[i];
@@ -110,7 +118,8 @@ static bool read_array(struct reader *r, CXType type, CXType canonical, struct g
 	k->type[i] = k->unqualified[i] = clread_array_pointer(r, type);
 	if (!*k->type[i] && !k->info.reason[0])
 		snprintf(k->info.reason, sizeof(k->info.reason),
-			 "parameter %d is an array of a type without a name at file scope; add a typedef there", i + 1);
+			 "parameter %d is an array whose element type has no name at file scope; add a typedef there",
+			 i + 1);
 	p->kind = clang_getAddressSpace(type) == CLANG_AS_LOCAL ? GPUBPF_PARAM_LOCAL : GPUBPF_PARAM_POINTER;
 	p->size = p->align = sizeof(uint64_t);
 	return true;
@@ -184,7 +193,10 @@ void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_func
 
 /* -- __PRETTY_FUNCTION__ -- */
 
-/* Print a parameter's type as clang does. A parameter int p[4] is a pointer, but libclang reports an array. */
+/*
+ * Print a parameter's type as clang prints it in __PRETTY_FUNCTION__. There a parameter int p[4] is a pointer, but
+ * libclang reports an array type.
+ */
 static void print_param(struct reader *r, CXCursor c, FILE *out)
 {
 	CXType type = clang_getCursorType(c);

@@ -21,8 +21,10 @@ static void write_branch(struct builder *b, struct cl_branch branch)
 	fprintf(b->out, "\"%u.\"\n", q->nbranches++);
 }
 
-/* Write an #include whose header is in no known folder, with two branches. The answer shows whether the device's
- * compiler reaches it, and whether it has such a header itself. */
+/*
+ * Write an #include whose header is in no known folder, as two branches of an #if. The answer shows whether the
+ * device's compiler reaches this #include, and whether it finds the header in its default folders.
+ */
 static void write_missing(struct builder *b, const struct cl_line *line, const char *quoted, const char *header)
 {
 	fprintf(b->out, "#ifndef __has_include\n#include %s\n#elif __has_include(%s)\n", quoted, quoted);
@@ -64,7 +66,7 @@ static bool mentions_positional(struct builder *b, enum positional positional, c
 	return false;
 }
 
-/* Does the directive leave all macros unchanged? */
+/* Is the directive of a kind that neither defines nor removes macros? */
 static bool leaves_macros(const char *name, const char *rest)
 {
 	static const char *const harmless[] = { "else",  "elif",    "elifdef", "elifndef", "endif",
@@ -74,17 +76,17 @@ static bool leaves_macros(const char *name, const char *rest)
 }
 
 /*
- * Follow the nesting of conditions, and find conditions that test __COUNTER__. A query has no code, so its __COUNTER__
- * has other values than in the source. In the source both compilers count alike, because they read the same code.
- * Therefore nothing else may depend on a branch that a counter value decides.
+ * Track the nesting of #if, and find conditions that test __COUNTER__. A query contains no code, so __COUNTER__ has
+ * other values in it than in the source. In the source, both compilers count alike because they read the same code.
+ * Therefore no macro and no other branch may depend on a branch that tests __COUNTER__.
  */
 static void track_conditions(struct builder *b, const char *name, const char *rest)
 {
 	if (b->counter_depth && (!leaves_macros(name, rest) || strstr(rest, "__has_")))
-		b->query->unsure = "macros or other branches depend on a branch that tests __COUNTER__";
+		b->query->unsure = "a macro definition or another branch depends on a branch that tests __COUNTER__";
 	b->depth += !strncmp(name, "if", 2);
 	if (b->depth > MAX_DEPTH) {
-		b->query->unsure = "its conditions nest too deeply";
+		b->query->unsure = "its #if conditions nest too deeply";
 		b->depth = MAX_DEPTH;
 	}
 	if (!strncmp(name, "if", 2))
@@ -92,14 +94,16 @@ static void track_conditions(struct builder *b, const char *name, const char *re
 	if (!b->counter_depth && (!strcmp(name, "if") || !strcmp(name, "elif")) && mentions_positional(b, COUNTER, rest)) {
 		b->counter_depth = b->depth;
 		if (strstr(rest, "__has_"))
-			b->query->unsure = "a condition tests __COUNTER__ and what the compiler supports";
+			b->query->unsure = "an #if tests both __COUNTER__ and a feature of the compiler (__has_...)";
 	}
 	if (b->counter_depth && (!strcmp(name, "if") || !strncmp(name, "elif", 4)))
 		clquery_add_with_counter(b, rest);
 }
 
-/* Write a condition with its line number in the source. A #line in a skipped group has no effect, thus #elif becomes
- * #else and #if. */
+/*
+ * Write a condition, after a #line with its line number in the source. An #elif becomes #else and #if, because a #line
+ * in the skipped branch before an #elif has no effect.
+ */
 static void write_condition(struct builder *b, const struct cl_line *line, const char *name, const char *rest)
 {
 	if (!b->npositional[LINE] || (strcmp(name, "if") && strcmp(name, "elif"))) {
@@ -122,20 +126,23 @@ static void write_end(struct builder *b)
 	b->depth -= b->depth != 0;
 }
 
-/* Is the file in one of the source's folders? Sets *sure to false if compilers may disagree. */
+/* Is the file in one of the source's include folders? Sets *sure to false if compilers may disagree about that. */
 static bool has_file(struct builder *b, const struct file *from, const char *operand, size_t size, bool *sure)
 {
 	const char *name = gpubpf_pool_strndup(b->pool, operand + 1, size - 2);
 	struct file elsewhere = { .folder = "" };
 	bool quoted = *operand == '"', found = clquery_find_included(b, from, name, quoted);
 
-	/* compilers disagree about the folder of the main file */
+	/* compilers disagree whether a quoted include searches the folder of the main file */
 	if (found && quoted && from == &b->file[0] && !clquery_find_included(b, &elsewhere, name, true))
 		*sure = false;
 	return found;
 }
 
-/* Parse an operand in parentheses that names a file. Returns the end, NULL if it names none. */
+/*
+ * Parse a file name operand in parentheses. Returns the position after the parentheses, or NULL if the operand is not a
+ * file name.
+ */
 static const char *read_operand(const char *at, const char **operand, size_t *size)
 {
 	const char *end;
@@ -153,8 +160,10 @@ static const char *read_operand(const char *at, const char **operand, size_t *si
 	return *end == ')' ? end + 1 : NULL;
 }
 
-/* Replace tests for files in the source's folders by 1. The compilers answer the other tests, because the query has no
- * folders. */
+/*
+ * Replace each __has_include(NAME) by 1 if the source's include folders contain the file NAME. All other tests stay in
+ * the query, so that the compilers answer them without the source's include folders.
+ */
 static const char *resolve_files(struct builder *b, const struct file *from, const char *rest)
 {
 	static const char *const names[] = { "__has_include", "__has_include_next", "__has_embed" };
@@ -180,7 +189,7 @@ static const char *resolve_files(struct builder *b, const struct file *from, con
 		size = 0;
 	}
 	if (!sure)
-		b->query->unsure = "it tests whether files exist";
+		b->query->unsure = "it tests whether files exist (__has_include)";
 	if (text)
 		strcpy(to, from_here);
 	return text ? text : rest;
@@ -233,18 +242,18 @@ static void read_code(struct builder *b, const char *line)
 		if (looks_predefined(at, size))
 			clquery_add_name(b, &b->mentioned, &b->nmentioned, at, size);
 	if (strstr(line, "_Pragma") && strstr(line, "_macro"))
-		b->query->unsure = "it changes macros by _Pragma";
+		b->query->unsure = "it changes macros with _Pragma";
 }
 
-/* Check that a directive that tests its line occupies one line, and that no #line changes the numbers. */
+/* If conditions test __LINE__, check that each of these #if is on one line, and that the source has no #line. */
 static void check_line(struct builder *b, const struct cl_lines *lines, uint32_t i, const char *name, const char *rest)
 {
 	bool one = i + 1 == lines->n || lines->line[i + 1].number == lines->line[i].number + 1;
 
 	if (b->npositional[LINE] && (!strcmp(name, "line") || isdigit((unsigned char)*name)))
-		b->query->unsure = "it tests __LINE__ and has #line";
+		b->query->unsure = "it tests __LINE__ and contains #line";
 	if (!one && mentions_positional(b, LINE, rest))
-		b->query->unsure = "a condition that tests __LINE__ has several lines";
+		b->query->unsure = "an #if that tests __LINE__ spans several lines";
 }
 
 static int write_file(struct builder *b, const struct file *f)
@@ -289,7 +298,7 @@ static void add_folder(struct builder *b, const char *folder)
 	b->folder[b->nfolders++] = clquery_join(b, cwd, folder);
 }
 
-/* Copy the options without folders, because the query itself contains all files. */
+/* Copy the source's options to the query, without -I. The query needs no folders, because it contains all files. */
 static int read_options(struct builder *b)
 {
 	const char *options = b->source->options ? b->source->options : "";
@@ -332,7 +341,10 @@ static void write_names(const struct builder *b, FILE *out)
 	}
 }
 
-/* Returns the output of write(), in the pool; NULL: write() failed or memory ran out. */
+/*
+ * Returns the text that write() writes to b->out, allocated in the pool. Returns NULL if write() fails or memory runs
+ * out.
+ */
 static char *write_to_pool(struct builder *b, int (*write)(struct builder *b, const void *arg), const void *arg)
 {
 	char *text = NULL, *result = NULL;
@@ -352,7 +364,7 @@ static int write_a_file(struct builder *b, const void *arg)
 	return write_file(b, arg);
 }
 
-/* Older compilers support variadic macros only in OpenCL C 2.0 and later (NVIDIA's 580, clang 7). */
+/* Older compilers (NVIDIA's driver 580, clang 7) support variadic macros only in OpenCL C 2.0 and later. */
 static const char stringify_macros[] =
 	"#if defined(__OPENCL_CPP_VERSION__) || __OPENCL_C_VERSION__ >= 200\n"
 	"#define gpubpf_s(...) #__VA_ARGS__\n#define gpubpf_x(...) gpubpf_s(__VA_ARGS__)\n#else\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that a source includes, from disk and from clCompileProgram. */
+/* Adds to a query the files that a source includes, from disk and from the headers of clCompileProgram. */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,17 @@ static const char *folder_of(struct builder *b, const char *path)
 	return slash ? gpubpf_pool_strndup(b->pool, path, slash + 1 - path) : "";
 }
 
+/* Read up to `size` bytes, with several calls of read() if necessary. Returns the number of bytes, or -1. */
+static ssize_t read_all(int fd, char *text, size_t size)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while ((n = read(fd, text + done, size - done)) > 0 || (n < 0 && errno == EINTR))
+		done += n < 0 ? 0 : n;
+	return n < 0 ? -1 : (ssize_t)done;
+}
+
 static bool load(struct builder *b, struct file *f)
 {
 	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -35,7 +47,7 @@ static bool load(struct builder *b, struct file *f)
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < MAX_FILE_BYTES)
 		text = gpubpf_pool_alloc(b->pool, st.st_size + 1, 1);
 	if (text)
-		n = read(fd, text, st.st_size);
+		n = read_all(fd, text, st.st_size);
 	close(fd);
 	f->text = text;
 	f->size = n < 0 ? 0 : strnlen(text, n);

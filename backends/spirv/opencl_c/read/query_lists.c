@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of names in the pool. */
+/* Functions for growing lists of names that are allocated in the query's pool. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: lists the names for which a query requests the value.
- * Before: the files of the source have been read, and the names in them are recorded in the order of the text.
- * After: the query has each name once, sorted, and knows which may decide a branch.
- * Requires: the names that -D defines.
+ * Does: lists the names whose definitions a query prints.
+ * Before: the files of the source have been read, and their names are recorded in the order of the text.
+ * After: the query has each name once, sorted. Names that may decide a branch are marked.
+ * Requires: the names that -D defines have been recorded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 static const char *const positional_names[NPOSITIONAL] = { [LINE] = "__LINE__", [COUNTER] = "__COUNTER__" };
 
-/* Names in every query: they identify the language and the features that clang can switch. */
+/* Names in every query. They identify the language and the features that clang can switch on and off. */
 static const char *const common_names[] = {
 #define CL_MACRO(name) #name,
 #include "macros.def"
@@ -63,8 +63,10 @@ void clquery_add_macro(struct builder *b, const char *text)
 		add_use(b, macro, macro_size, at, size);
 }
 
-/* Skip names whose replacement the compilers cannot print alike, except __LINE__ and __COUNTER__ if conditions test
- * them. */
+/*
+ * Should the query not print the name? True for names whose definition two compilers cannot print alike. __LINE__ and
+ * __COUNTER__ are printed if conditions test them.
+ */
 static bool is_excluded(const struct builder *b, const char *name)
 {
 	static const char *const exact[] = { "defined",           "__FILE__",      "__LINE__",    "__DATE__",
@@ -106,7 +108,7 @@ static struct cl_name *find_name(const struct cl_query *q, const char *text)
 	return q->nnames ? bsearch(&key, q->name, q->nnames, sizeof(key), compare_names) : NULL;
 }
 
-/* Note whether the name has another value in the query than in the source. */
+/* Record in the query if a condition tests __LINE__ or __COUNTER__. */
 static void check_tested(struct builder *b, const char *name)
 {
 	b->query->lines |= !strcmp(name, positional_names[LINE]);
@@ -119,10 +121,13 @@ static void check_used(struct builder *b, const char *name)
 
 	check_tested(b, name);
 	if (IS_ANY(name, files))
-		b->query->unsure = "a macro tests whether files exist";
+		b->query->unsure = "a macro definition tests whether files exist";
 }
 
-/* A tested macro tests each name in its replacement. Macros of -D are not listed in the query; they count as tested. */
+/*
+ * If a condition tests a macro, mark each name in the macro's replacement as tested. Macros that -D defines are not in
+ * the query's list; they are treated as tested.
+ */
 static void propagate_tests(struct builder *b)
 {
 	bool changed = true;

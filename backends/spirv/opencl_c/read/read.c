@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a source: macros, included files, and its definitions. */
+/* Walks over a source: its macros, included files and definitions. */
 #include "read.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "backends/spirv/opencl_c/event/range.h"
 #include "core/model/diag.h"
 
-enum { MAX_PASSES = 8 }; /* passes over the source; each replaces one level of nested macros */
+enum { MAX_PASSES = 8 }; /* maximum number of passes over the source; each pass replaces one level of nested macros */
 
 size_t clread_offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
 {
@@ -51,8 +51,10 @@ static bool is_of_clang(struct reader *r, CXCursor c)
 	return strstr(file ? clread_text(r, clang_getFileName(file)) : "", "/opencl-c");
 }
 
-/* Collect only the application's macros; the device's vendor has its own versions of clang's headers and predefined
- * macros. */
+/*
+ * Record a macro that the application defines. Macros of clang's headers and clang's predefined macros are ignored,
+ * because the vendor's compiler has its own versions.
+ */
 static void add_macro(struct reader *r, CXCursor c)
 {
 	CXCursor *definition;
@@ -69,8 +71,8 @@ static void add_macro(struct reader *r, CXCursor c)
 }
 
 /*
- * Find where a wrapper may stand: right after the definition, outside of every macro expansion. If a header defines the
- * kernel, after the #include that includes it.
+ * Find the offset at which a wrapper can be inserted: directly after the definition, outside of macro expansions. If a
+ * header contains the definition, it is the offset after the #include of that header.
  */
 bool clread_find_place(struct reader *r, CXCursor c, size_t *at)
 {
@@ -135,7 +137,7 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 				clread_function_index(r, c);
 			break;
 		}
-		clread_find_arguments_end(r); /* clang visits macros before functions */
+		clread_find_arguments_end(r); /* clang visits all macros before the first function */
 		clread_function(r, c);
 		clread_add_kernel(r, c);
 		break;
@@ -153,7 +155,10 @@ static bool is_newer(const struct reader *r, const char *name)
 	       st.st_ctim.tv_sec * 1000000000ull + st.st_ctim.tv_nsec > r->source->built_ns;
 }
 
-/* FNV-1a over the included files: the cache must miss when a header changes. */
+/*
+ * Add the contents of an included file to the hash of all included files (FNV-1a). The cache must miss if a header
+ * changes.
+ */
 static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
 	struct reader *r = data;
@@ -167,8 +172,7 @@ static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXCl
 		r->newer = name;
 }
 
-/* List an included file by its name relative to the folder, if clang found it relative to the application's working
- * directory. */
+/* Record the name of an included file that clang found through a relative path. */
 static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
 	struct reader *r = data;
@@ -179,10 +183,13 @@ static void list_header(CXFile file, CXSourceLocation *stack, unsigned depth, CX
 	*header = name;
 }
 
-/* PoCL shares the local variables of a kernel that another kernel calls (backends/spirv/opencl_c/write/write.h). */
+/*
+ * Refuse kernels that have local variables and a body that cannot be repeated. The wrapper must not call such a kernel,
+ * because PoCL shares the local variables of a called kernel (backends/spirv/opencl_c/write/write.h).
+ */
 static void refuse_local_variables(struct reader *r)
 {
-	static const char text[] = "it declares local variables, so a wrapper must repeat its body, which is ";
+	static const char text[] = "it declares __local variables, so its twin must contain a copy of its body, which is ";
 
 	for (uint32_t i = 0; i < r->unit->nkernels; i++) {
 		struct gpubpf_cl_kernel *k = &r->unit->kernel[i];
@@ -193,7 +200,7 @@ static void refuse_local_variables(struct reader *r)
 	}
 }
 
-/* Returns the first error anywhere, as "line 12: what", or NULL. */
+/* Returns clang's first error in any file, as "line 12: what", or NULL if there is none. */
 static const char *any_error(struct reader *r)
 {
 	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
@@ -214,7 +221,7 @@ static const char *any_error(struct reader *r)
 	return NULL;
 }
 
-/* Returns a file that clang does not find although the program's build found it; NULL: none. */
+/* Returns a file that clang does not find although the application's build found it, or NULL if there is none. */
 static const char *find_missing(struct reader *r)
 {
 	static const char says[] = " file not found";
@@ -254,17 +261,18 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	clang_getInclusions(r->tu, hash_file, r);
 	r->unit->included = clread_included(r);
 	if (r->failed || r->pool->failed) {
-		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
+		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the OpenCL C source");
 		return -ENOMEM;
 	}
 	missing = r->source->dialect && r->source->dialect->differs ? NULL : find_missing(r);
 	if (missing)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s" GPUBPF_CL_HEADER_MISSING, missing);
 	if (r->newer)
-		return gpubpf_diag_set(
-			diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			"%s, which the program includes, was changed after the build, so the compiled text is unknown",
-			r->newer);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "%s, which the program includes, was changed after the build, so the compiled "
+				       "text is unknown; "
+				       "build the program again",
+				       r->newer);
 	if (r->unit->nmacros)
 		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
 	return 0;
@@ -291,7 +299,7 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 	return files;
 }
 
-/* Read the source once. *expanded: the source for another pass, or NULL. */
+/* Read the source once. Stores in *expanded the source for another pass, or NULL if no further pass is needed. */
 static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 		     struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, const char **expanded,
 		     struct gpubpf_diag *diag)
@@ -318,7 +326,7 @@ static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_
 					  &r.tu);
 	if (err != CXError_Success) {
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				      "clang 22 could not read the program (libclang error %d)", err);
+				      "clang 22 could not read the OpenCL C source (libclang error %d)", err);
 	} else {
 		r.main = clang_getFile(r.tu, path);
 		err = read_unit(&r, expanded, diag);

@@ -34,7 +34,7 @@ static void put_call(const struct gpubpf_weave *w, FILE *out)
 	fprintf(out, ");\n");
 }
 
-/* Store the function's result in the representation of an argument (include/gpubpf/ctx.h). */
+/* Store the function's result in the context, in the same representation as an argument (include/gpubpf/ctx.h). */
 static void put_result(const struct gpubpf_weave *w, FILE *out)
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[w->function];

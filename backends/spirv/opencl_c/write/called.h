@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wrapper for a function with programs at its calls and returns. Callers call it instead of the function. It has a
- * separate environment, initialised from the kernel's. It calls the call site, the function or its copy with places,
- * and the return site.
+ * Writes the wrapper of a function that has BPF programs at its calls and returns. In a twin, callers call the wrapper
+ * instead of the function. The wrapper has its own environment, initialised from the kernel's environment. It calls the
+ * site of the call, then the function (or its copy, if the function contains probed places), then the site of the
+ * return.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_CALLED_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_CALLED_H
 
 #include "weave.h"
 
-/* Write "type name(parameters)". */
+/* Write the wrapper's declaration, "type name(parameters)". */
 void gpubpf_call_wrapper_head(const struct gpubpf_weave *w, uint32_t function, FILE *out);
-/* Write the wrapper of w's function. */
+/* Write the wrapper of the function w->function. */
 void gpubpf_call_wrapper_write(const struct gpubpf_weave *w, FILE *out);
 
 #endif

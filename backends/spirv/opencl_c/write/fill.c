@@ -8,9 +8,11 @@ static const char *word_of(uint32_t size)
 	return size == 1 ? "uchar" : size == 2 ? "ushort" : size == 4 ? "uint" : "ulong";
 }
 
-/* Write the first bytes of a value in env.arg's representation. The code uses a union, because the sizes differ and
- * compilers assume that types do not alias. The type is written by name: NVIDIA's compiler misreads __typeof__ of the
- * value as a type in an address space. */
+/*
+ * Write code that stores the first 8 bytes of a parameter in env.arg. The code uses a union, because the sizes differ
+ * and compilers assume that pointers of different types do not alias. The code names the type, because NVIDIA's
+ * compiler treats __typeof__(value) as a type in an address space.
+ */
 static void write_bits(const struct cl_fill *f, uint32_t i, const struct gpubpf_param *p, const char *type)
 {
 	uint32_t n = p->size < 8 ? p->size : 8;
@@ -50,7 +52,7 @@ static void write_arg(const struct cl_fill *f, uint32_t i)
 	}
 }
 
-/* Copy one parameter to the buffer that helper 520 reads. */
+/* Write code that copies one parameter to the buffer that helper 520 reads. */
 static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf_param *p)
 {
 	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
@@ -63,7 +65,7 @@ static void write_bytes(const struct cl_fill *f, uint32_t i, const struct gpubpf
 		p->size, p->bytes_off, i);
 }
 
-/* Copy the parameters that helper 520 reads to the offsets that the site assigns. */
+/* Write code that copies the parameters to the buffer of helper 520, at the offsets that the site assigns. */
 static void write_arg_bytes(const struct cl_fill *f)
 {
 	const struct gpubpf_site_desc *site = f->site;

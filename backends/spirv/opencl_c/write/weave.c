@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the text of a function with its events replaced. The text of an event with a place calls a function that
- * stores the place's values and runs the programs. weave_fields.c writes the code that stores the values.
+ * Writes the text of a function in which events are replaced. The replacement of an event that has a place calls a
+ * function that stores the place's values and runs the BPF programs. The file weave_fields.c writes the code of the
+ * called functions.
  */
 #include "weave.h"
 
@@ -12,7 +13,10 @@
 
 /* -- places of an event -- */
 
-/* Returns the event's first place before or after the event, as `when` says; NULL: there is none. */
+/*
+ * Returns the first place of the event that runs its BPF programs at the time `when` (before or after the event), or
+ * NULL.
+ */
 static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
 {
 	uint32_t low = 0, high = w->nplaces;
@@ -48,7 +52,7 @@ static void put_aligned(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "gpubpf_aligned_%u_%u_%u", w->twin, w->function, event);
 }
 
-/* Write the type of the variable that stores a part, followed by a blank. */
+/* Write the type of the variable that holds a part, followed by a blank. */
 static void put_type(const struct gpubpf_weave *w, uint32_t event, uint32_t part, FILE *out)
 {
 	const struct cl_part *p = &event_of(w, event)->part[part];
@@ -69,9 +73,12 @@ static void put_typedef(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, " __attribute__((aligned(%u)));\n", p->align);
 }
 
-/* -- functions that store the words -- */
+/* -- functions that store the context's words -- */
 
-/* OpenCL C before 1.2 has no static functions (OpenCL C 1.1, 6.8 g). */
+/*
+ * Declare struct gpubpf_at and the macro GPUBPF_STATIC. The macro is "static", but empty for OpenCL C before 1.2, which
+ * has no static functions (OpenCL C 1.1, 6.8 g).
+ */
 void gpubpf_weave_type(FILE *out)
 {
 	uint32_t words = 1;
@@ -90,7 +97,7 @@ static const char *name_of(enum gpubpf_when when)
 	return when == GPUBPF_WHEN_BEFORE ? "by" : "on";
 }
 
-/* Does the event have a value at that time? It has one only afterwards. */
+/* Is the event's value known at the time `when`? The value exists only after the event. */
 static bool has_value(const struct cl_event *e, enum gpubpf_when when)
 {
 	return when == GPUBPF_WHEN_AFTER && e->type;
@@ -170,7 +177,10 @@ static void put_part(const struct gpubpf_weave *w, uint32_t event, uint32_t part
 	put_text(w, p->start, p->end, event + 1, out);
 }
 
-/* Write "gpubpf_by_..(gpubpf_at, ..)", or nothing if there is no place at that time. */
+/*
+ * Write the call "gpubpf_by_..(gpubpf_at, ..)" or "gpubpf_on_..(..)". Writes nothing if the event has no place at that
+ * time.
+ */
 static void put_call(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -200,7 +210,10 @@ static void put_after(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	put_call(w, event, GPUBPF_WHEN_AFTER, out);
 }
 
-/* Write part 0 as an lvalue. The program before the access runs after its address has been computed. */
+/*
+ * Write part 0 as an lvalue. BPF programs at a place before the access run after the lvalue's address has been
+ * computed.
+ */
 static void put_lvalue(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	fprintf(out, "(*(gpubpf_x%u_0 = &(", event);
@@ -232,14 +245,19 @@ static void put_stored_address(const struct gpubpf_weave *w, uint32_t event, FIL
 	fprintf(out, "), ");
 }
 
-/* Must the value be evaluated first, although moving its text to the front would change line numbers? */
+/*
+ * Must an assignment be written in the order of its text? Yes if its value is evaluated first, but moving the value's
+ * text to the front would change line numbers.
+ */
 static bool is_split(const struct gpubpf_weave *w, const struct cl_event *e)
 {
 	return e->value_first && memchr(w->source->text + e->part[0].start, '\n', e->part[1].start - e->part[0].start);
 }
 
-/* Write the assignment in the order of its text. Compilers evaluate the right side first, so its variable holds the
- * value when the program before the access runs. */
+/*
+ * Write an assignment in the order of its text. Compilers evaluate the right side first, so the variable already holds
+ * the value when BPF programs before the access run.
+ */
 static void put_split(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -354,7 +372,7 @@ static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *ou
 	fprintf(out, "gpubpf_x%u_0)", event);
 }
 
-/* Write an expression, which the semicolon after the macro's use completes to a statement. */
+/* Write an expression for the mark. The semicolon after the macro's text completes it to a statement. */
 static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -367,8 +385,10 @@ static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "(void)0)");
 }
 
-/* Write the statement in braces, or in parentheses if code uses its value. A declaration must keep its scope, so the
- * call precedes it. */
+/*
+ * Write the statement in braces after the call of the site, or in parentheses if code uses its value. A declaration
+ * gets no braces, because they would end its scope; the call precedes it.
+ */
 static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	const struct cl_event *e = event_of(w, event);
@@ -404,7 +424,7 @@ void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FIL
 		gpubpf_weave_name(w, function, out);
 }
 
-/* Is the argument list that begins at `from` empty, so that no comma is needed? */
+/* Is the argument list that begins at `from` empty? Then no comma follows the inserted first argument. */
 static bool is_empty(const struct gpubpf_weave *w, size_t from)
 {
 	const char *at = w->source->text + from;
@@ -435,7 +455,10 @@ static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	put[event_of(w, event)->form](w, event, out);
 }
 
-/* Write the text with its events replaced, from event `next` on; that event begins at `from` or later. */
+/*
+ * Write the text from `from` to `to`, and replace the events in it. `next` is the index of the first event that begins
+ * at or after `from`.
+ */
 static void put_text(const struct gpubpf_weave *w, size_t from, size_t to, uint32_t next, FILE *out)
 {
 	const struct gpubpf_cl_function *f = &w->unit->function[w->function];

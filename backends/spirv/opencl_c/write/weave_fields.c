@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values that programs read at a place, one function per field, as OpenCL C code. */
+/*
+ * Writes OpenCL C code that stores the context fields that BPF programs read at a place. One function writes one field.
+ */
 #include "weave_fields.h"
 
 #include <string.h>
@@ -7,13 +9,16 @@
 #include "backends/spirv/common/env_use.h"
 #include "core/lower/ctx.h"
 
-/* the code of one place, in a function whose parameters are the event's variables */
+/*
+ * The state of writing the code of one place. The code is in a generated function whose parameters are the event's
+ * variables.
+ */
 struct field_writer {
 	const struct cl_place *place;
 	const struct cl_event *event;
 	const struct cl_access *access;
 	FILE *out;
-	uint64_t reads; /* bit i: a program of the place reads word i */
+	uint64_t reads; /* bit i: a BPF program at the place reads word i of the context */
 };
 
 static void write_number(struct field_writer *g, uint32_t word, unsigned long long n)
@@ -67,8 +72,11 @@ static void write_count(struct field_writer *g, uint32_t word)
 	write_number(g, word, g->access->count);
 }
 
-/* Write the hint: GPUBPF_HINT_VOLATILE if the type of the stored pointer has this qualifier (clread_pointer_name()).
- * OpenCL C's atomic functions take pointers to volatile whatever the caller passes, so calls give no hint. */
+/*
+ * Write the access's hint. It is GPUBPF_HINT_VOLATILE if the type of the pointer variable is qualified as volatile
+ * (clread_pointer_name()). Calls give no hint: OpenCL C's atomic functions take pointers to volatile, whatever the
+ * caller passes.
+ */
 static void write_hint(struct field_writer *g, uint32_t word)
 {
 	static const char last[] = " volatile *";
@@ -84,8 +92,10 @@ static uint64_t first_bytes(uint32_t n)
 	return n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
 }
 
-/* Write a value in its memory representation, in one or two words. The code uses a union: compilers assume that types
- * do not alias. */
+/*
+ * Write code that stores the bytes of a value in one or two words. The code uses a union, because compilers assume that
+ * pointers of different types do not alias.
+ */
 static void write_bits(struct field_writer *g, uint32_t word, uint32_t words, int value)
 {
 	const struct cl_event *e = g->event;
@@ -105,7 +115,10 @@ static void write_bits(struct field_writer *g, uint32_t word, uint32_t words, in
 	fprintf(g->out, " }");
 }
 
-/* Write both words of mem.value, in the call for the first of them that programs read. */
+/*
+ * Write both words of mem.value at once. The function is called for each word that BPF programs read; the second call
+ * writes nothing.
+ */
 static void write_value(struct field_writer *g, uint32_t word)
 {
 	uint32_t first = ctx_word_of("mem.value", g->place->kind);
@@ -138,7 +151,7 @@ static void write_old(struct field_writer *g, uint32_t word)
 	write_bits(g, word, 1, CLREAD_RESULT);
 }
 
-/* A barrier of the whole block or a sub-group has no number. */
+/* Barriers of a work-group or sub-group have no number in OpenCL C. */
 static void write_barrier_id(struct field_writer *g, uint32_t word)
 {
 	write_number(g, word, 0);
@@ -157,7 +170,7 @@ static void write_taken(struct field_writer *g, uint32_t word)
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
-/* The set of lanes that execute with this one is unknown; the mask has one bit. */
+/* OpenCL C cannot tell which lanes execute together with this one. The mask contains only this lane, as bit 0. */
 static void write_active(struct field_writer *g, uint32_t word)
 {
 	write_number(g, word, 1);
@@ -183,7 +196,10 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Write element i of a field, if programs read it. Programs that read a field without a row were refused earlier. */
+/*
+ * Write element i of a context field, if BPF programs read it. A field without a row in fields[] has no place in OpenCL C
+ * (tests/ci/fields), so no BPF program here reads it.
+ */
 static void write_field(struct field_writer *g, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code that stores the values of a place. */
+/* Writes the code that stores the context fields of a place and calls the place's site. */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WEAVE_FIELDS_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WEAVE_FIELDS_H
 
@@ -15,7 +15,9 @@ static inline const struct cl_event *event_of(const struct gpubpf_weave *w, uint
 	return &w->unit->function[w->function].event[i];
 }
 
-/* Write the code that stores the fields that the place's programs read, and calls the place's site. */
+/*
+ * Write code that stores the context fields that the BPF programs of the place read, and that calls the place's site.
+ */
 void gpubpf_weave_fields(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out);
 
 #endif

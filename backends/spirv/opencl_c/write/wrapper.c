@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the wrapper of a kernel, which runs the programs around the kernel's work, and the copies of functions with
- * places that it calls.
+ * Writes the wrapper of a kernel, which runs BPF programs before and after the kernel's body. Also writes the copies of
+ * called functions that contain probed places.
  */
 #include "wrapper.h"
 
@@ -14,13 +14,16 @@
 #include "fill.h"
 #include "maps/device/devlib.h"
 
-/* struct gpubpf_env of maps/device/devlib.h, with type names that every version of OpenCL C has */
+/*
+ * Declaration of struct gpubpf_env as in maps/device/devlib.h, with type names that every version of OpenCL C supports.
+ */
 static const char env_text[] = "#ifndef GPUBPF_ENV_DECLARED\n"
 			       "#define GPUBPF_ENV_DECLARED\n"
 			       "struct gpubpf_env { ulong arena, launch, pid_tgid, kernel_id; uint device, flags;"
 			       " ulong arg[32]; __private const uchar *arg_bytes; ulong clock_offset; };\n"
 			       "#endif\n";
-_Static_assert(GPUBPF_ENV_ARGS == 32 && sizeof(struct gpubpf_env) == 8 * (5 + 32 + 2), "env_text repeats it");
+_Static_assert(GPUBPF_ENV_ARGS == 32 && sizeof(struct gpubpf_env) == 8 * (5 + 32 + 2),
+	       "env_text must match struct gpubpf_env");
 
 static void write_env(struct wrapper *w)
 {
@@ -34,7 +37,10 @@ static void write_env(struct wrapper *w)
 	gpubpf_cl_fill(&(struct cl_fill){ w->out, w->wrap->kernel, w->site, "gpubpf_env", w->use });
 }
 
-/* Write the name of parameter i. A repeated body uses the original names; our own code uses gpubpf_p<i>. */
+/*
+ * Write the name of parameter i. If the wrapper repeats the kernel's body, this is the original name, otherwise
+ * gpubpf_p<i>.
+ */
 static void write_name(struct wrapper *w, uint32_t i)
 {
 	const char *name = w->wrap->kernel->info.params[i].name;
@@ -45,7 +51,10 @@ static void write_name(struct wrapper *w, uint32_t i)
 		fprintf(w->out, "gpubpf_p%u", i);
 }
 
-/* Write "type name"; with __typeof__ if the name would stand inside the type. */
+/*
+ * Write "type name, ". If the name would have to be inside the type, as for a pointer to an array, write
+ * __typeof__(type).
+ */
 static void write_param(struct wrapper *w, uint32_t i)
 {
 	const char *type = w->wrap->kernel->type[i];
@@ -55,7 +64,7 @@ static void write_param(struct wrapper *w, uint32_t i)
 	fputs(", ", w->out);
 }
 
-/* Define gpubpf_p<i> as aliases of the parameters of a repeated body. */
+/* Define gpubpf_p<i> as macros for the parameters of a repeated body, or undefine them. */
 static void write_aliases(struct wrapper *w, bool define)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
@@ -66,9 +75,11 @@ static void write_aliases(struct wrapper *w, bool define)
 				info->params[i].name);
 }
 
-/* Count a block's lanes to find the last one: a word in the block's memory holds the number of lanes that have not
- * returned. All lanes wait once, before the kernel's work, until the word is initialised. They do not wait where they
- * return. */
+/*
+ * Write code that counts the work-items of a work-group, to find the last one that returns. A __local variable holds
+ * the number of work-items that have not returned. Before the kernel's body, all work-items wait at a barrier until the
+ * variable is initialised. No work-item waits when it returns.
+ */
 static void write_counting(struct wrapper *w)
 {
 	fprintf(w->out, "\t__local uint gpubpf_lanes;\n"
@@ -78,8 +89,8 @@ static void write_counting(struct wrapper *w)
 }
 
 /*
- * Make the work of a kernel without a barrier depend on the work-item, if it follows our barrier. In kernels with a
- * barrier, PoCL 3.1 inserts more barriers into inner loops. It does so wrongly in some loops that work-items leave at
+ * Make the execution of the kernel's body depend on the work-item, if only the wrapper contains a barrier. In kernels
+ * with a barrier, PoCL 3.1 adds barriers to inner loops. These are wrong in some loops that work-items leave at
  * different times (core/lower/opencl_c/prelude.cl).
  */
 static void write_divergence(struct wrapper *w, const char *then)
@@ -88,7 +99,10 @@ static void write_divergence(struct wrapper *w, const char *then)
 		fprintf(w->out, "\t%s\n", then);
 }
 
-/* Call the site in the last lane that arrives. The fences make that lane see all memory that the other lanes wrote. */
+/*
+ * Write code that calls the site of the block's end in the last work-item that returns. The fences make the memory
+ * writes of the other work-items visible to the last one.
+ */
 static void write_last_lane(struct wrapper *w)
 {
 	fprintf(w->out,
@@ -98,7 +112,7 @@ static void write_last_lane(struct wrapper *w)
 		w->wrap->end);
 }
 
-/* Write the wrapper's start, up to the kernel's work. */
+/* Write the wrapper up to the kernel's body or its call. */
 static void write_before(struct wrapper *w)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
@@ -153,7 +167,7 @@ static void write_call(struct wrapper *w)
 	fprintf(w->out, ");\n");
 }
 
-/* Write the wrapper's end, after the kernel's work. */
+/* Write the rest of the wrapper, after the kernel's body or its call. */
 static void write_after(struct wrapper *w)
 {
 	if (w->is_body_repeated)
@@ -173,8 +187,8 @@ static int compare_name(const void *key, const void *name)
 }
 
 /*
- * The application's macros whose names occur in the wrapper's text, each once. This text comes from preprocessed code
- * and must not be preprocessed again.
+ * Returns the names of the application's macros that occur in the generated text, each once. The generated text must
+ * not be changed by these macros, because it contains code that is already preprocessed.
  */
 static char **find_collisions(const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
@@ -241,7 +255,10 @@ void gpubpf_wrap_line(FILE *out, uint32_t line, uint32_t column, const char *fil
 	fprintf(out, "%s\n%*s", file ? "\"" : "", column > 1 ? (int)column - 1 : 0, "");
 }
 
-/* Write the body again, with the application's macros active. Returns jump to the exit site. */
+/*
+ * Write the kernel's body again, with the application's macros active. Each return becomes a jump to the code after the
+ * body.
+ */
 static void write_repeated_body(FILE *out, const struct wrapper *w, const struct gpubpf_cl_source *source)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
@@ -292,7 +309,7 @@ static void write_called(struct wrapper *w)
 	gpubpf_call_wrapper_write(&w->weave, w->out);
 }
 
-/* Declare the wrapper of a function with programs at its calls; callers use its name instead of the function's. */
+/* Declare the wrapper of a function that has sites at its calls. Callers call the wrapper instead of the function. */
 static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, const struct gpubpf_cl_unit *unit,
 			     struct gpubpf_pool *pool)
 {
@@ -300,7 +317,7 @@ static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, cons
 	return gpubpf_wrap_words(out, gpubpf_wrap_print(w, write_called_declaration, pool), unit, pool);
 }
 
-/* Write the declarations that must precede the text with places. */
+/* Write the declarations that must precede the text of a function with probed places. */
 static int write_declarations(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
 	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];

@@ -8,13 +8,17 @@
 
 #include "wrapper.h"
 
-/* a wrapper, a copy of a function for a wrapper, or a check inside a function that is copied */
+/*
+ * A text that the writer inserts: the wrapper of a kernel, the copy or wrapper of a function, or a check at the start
+ * of a copied body.
+ */
 struct piece {
 	size_t at;
-	uint32_t line, column; /* line number (by #line) and column of the source text that follows */
+	/* line (considering #line) and column of the source text that follows the inserted text */
+	uint32_t line, column;
 	const struct gpubpf_wrap *wrap;
-	uint32_t function;  /* index in the unit; UINT32_MAX: the kernel's wrapper */
-	const char *pretty; /* NULL: the piece is no check */
+	uint32_t function;  /* index in unit->function; UINT32_MAX: the piece belongs to the kernel */
+	const char *pretty; /* value of __PRETTY_FUNCTION__ that the piece checks; NULL: the piece is not a check */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -28,7 +32,7 @@ static int compare_pieces(const void *a, const void *b)
 	return x->wrap < y->wrap ? -1 : x->wrap > y->wrap;
 }
 
-/* A repeated body that uses __PRETTY_FUNCTION__ needs a check of this name's value. */
+/* If a wrapper repeats a body that uses __PRETTY_FUNCTION__, add a check of its value in the original kernel. */
 static void add_check(struct piece *list, size_t *n, const struct gpubpf_wrap *wrap, const struct gpubpf_cl_kernel *k)
 {
 	if (k->pretty && repeats_body(wrap))
@@ -63,7 +67,7 @@ static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct
 	return list;
 }
 
-/* Derive the state for writing a piece from its wrapper. */
+/* Returns the state for writing a piece. */
 static struct wrapper wrapper_of(const struct piece *piece, const struct gpubpf_cl_source *source,
 				 const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
 {
@@ -143,7 +147,10 @@ int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf
 	if (!out)
 		return -ENOMEM;
 	fwrite(source->text + at, 1, source->size - at, out);
-	/* headers in folders of -I are part of the compiled text: a cache keyed by content must see their changes */
+	/*
+	 * Included headers are part of the compiled text, but not of this text, which caches use as the key. Because
+	 * the text contains a hash of the headers' contents, the caches miss when a header changes.
+	 */
 	fprintf(out, "\n/* %016llx */\n%s", (unsigned long long)unit->includes, unit->included);
 	if (fclose(out) != 0)
 		err = -ENOMEM;

@@ -7,21 +7,21 @@
 
 #include "core/model/places.h"
 
-#define MAX_STEPS 64 /* length of the chain from a pointer to its origin */
+#define MAX_STEPS 64 /* maximum number of instructions that derive one pointer from another */
 
-/* how to compute the size of an access; each rule is the macro of this name in isa.def */
+/* rules for the size of an access; HOW_X is the macro X(n) of isa.def */
 enum size_rule { HOW_NONE, HOW_TYPE, HOW_OF, HOW_AT, HOW_SIZED, HOW_MANY, HOW_HALVES, HOW_HALVES_OF, HOW_INTS };
 
 struct row {
-	const char *name;              /* name of a called function; NULL in rows for instructions */
+	const char *name;              /* name of a called function; NULL in rows of instructions */
 	uint32_t first, last;          /* range of opcodes */
 	enum gpubpf_mem_access access; /* 0: no access */
 	uint8_t pointer;
-	uint16_t bytes;            /* enum size_rule << 8 | index of a word */
-	int value, index, operand; /* indices of words, or NONE, HIDDEN or ONE */
+	uint16_t bytes;            /* enum size_rule << 8 | index of the instruction word that the rule uses */
+	int value, index, operand; /* indices of instruction words, or NONE, HIDDEN or ONE */
 	enum gpubpf_rmw rmw;
 	bool aligned, group;
-	uint32_t spaces; /* spaces of an access that cannot be described exactly */
+	uint32_t spaces; /* memory spaces (GPUBPF_IN), if the access cannot be described exactly */
 	const char *unseen;
 };
 
@@ -79,7 +79,10 @@ static const struct row *find_row(const struct row *rows, size_t n, uint32_t op)
 	return &unknown_row;
 }
 
-/* Debug information accesses no memory (SPV_KHR_non_semantic_info, OpenCL.DebugInfo.100). */
+/*
+ * Returns the row for an extended instruction. Instructions for debug information (SPV_KHR_non_semantic_info,
+ * OpenCL.DebugInfo.100) access no memory.
+ */
 static const struct row *find_extended(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3));
@@ -114,8 +117,10 @@ const char *gpubpf_spv_linked_name(const struct gpubpf_spv *m, uint32_t id)
 	return "";
 }
 
-/* Returns the row for a called function. Its name is mangled, such as "_Z10atomic_incPU3AS1Vi": the length of the
- * function's name and the name follow _Z. */
+/*
+ * Returns the row for a call of the function. The function's name is mangled. It has "_Z", the length of the plain
+ * name, the plain name, and the parameter types, as in "_Z10atomic_incPU3AS1Vi".
+ */
 static const struct row *find_call(const struct gpubpf_spv *m, uint32_t function)
 {
 	const char *name;
@@ -164,8 +169,10 @@ static uint32_t elements_of(const struct gpubpf_spv *m, uint32_t type)
 	return t && t->op == SpvOpTypeVector ? gpubpf_spv_word(m, t, 3) : 1;
 }
 
-/* Set the access's size and number of elements from its type. A vector of three elements has the size of three, without
- * the unused room of a fourth. */
+/*
+ * Set the access's number of elements and size in bytes from its type. A vector of three elements counts as three
+ * elements, without the padding to four. Returns false if the size is unknown.
+ */
 static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access *a)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -176,7 +183,10 @@ static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access
 	       !__builtin_mul_overflow(a->bytes, a->count, &a->bytes);
 }
 
-/* Is the type an image, sampler, event or another opaque type? Such objects are no memory of the lane. */
+/*
+ * Returns true if the type is an image, sampler, event or another opaque type. A load of such an object is no access to
+ * memory.
+ */
 static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -189,7 +199,7 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 
 /* -- pointers -- */
 
-/* Returns the pointer from which this one was derived; 0: unknown. */
+/* Returns the id of the pointer from which this pointer was derived, or 0 if unknown. */
 static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
@@ -215,8 +225,10 @@ static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
 	return t && t->op == SpvOpTypePointer ? gpubpf_spv_word(m, t, 2) : UINT32_MAX;
 }
 
-/* Returns the spaces to which a pointer may point (GPUBPF_IN); 0: it points to no memory. A generic pointer has the
- * spaces of the pointer from which it was derived. */
+/*
+ * Returns the memory spaces to which a pointer may point (GPUBPF_IN), or 0 if it does not point to memory. A generic
+ * pointer has the spaces of the pointer from which it was derived.
+ */
 static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t at = pointer;
@@ -247,8 +259,10 @@ static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 	}
 }
 
-/* Does the pointer lead to a built-in variable, which work-item functions read? Such variables are no memory, although
- * some translators place them in constant or global memory. */
+/*
+ * Returns true if the pointer leads to a built-in variable, which work-item functions such as get_global_id() read.
+ * These variables are not memory, although some translators place them in constant or global memory.
+ */
 static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
@@ -310,7 +324,10 @@ static uint32_t stride_of(const struct row *row, const struct spv_access *a)
 	return row->aligned && a->count == 3 ? a->bytes / 3 * 4 : a->bytes;
 }
 
-/* Describe the access of a row. False: it accesses no memory. */
+/*
+ * Describe in *a the access that the row states for the instruction. Returns false if the instruction accesses no
+ * memory.
+ */
 static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, const struct row *row,
 			struct spv_access *a)
 {
@@ -363,7 +380,10 @@ static const struct {
 #include "isa.def"
 };
 
-/* Section 3.27. Returns 0 for other scopes: a barrier of one invocation waits for no other lane. */
+/*
+ * Returns the kind of a barrier of this scope (section 3.27), or 0 if the barrier joins no lanes, as with scope
+ * Invocation.
+ */
 static enum gpubpf_barrier_kind kind_of_scope(uint32_t scope)
 {
 	switch (scope) {

@@ -21,7 +21,10 @@ static void add_place(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen,
 	++*n;
 }
 
-/* An access whose kind is unknown and that may touch any memory counts as every kind of access. */
+/*
+ * Returns true if the access is one of the kinds in the bit mask `accesses`. An access of unknown kind counts as every
+ * kind if it may touch any memory.
+ */
 static bool is_access_of_kind(const struct spv_access *a, uint32_t accesses)
 {
 	return a->access ? accesses >> a->access & 1 :
@@ -57,7 +60,9 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 						  .kind = kind, .line = line, .insn = insn, .access = a });
 }
 
-/* Add the places of kinds that occur at most once per instruction. */
+/*
+ * Add the places at this instruction whose kind occurs at most once per instruction: line, instruction, mark, branch.
+ */
 static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
 		       struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
@@ -78,7 +83,7 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 				  (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
 }
 
-/* Add a function's entry and its returns. */
+/* Add a place for the function's entry before its first executed instruction, and one at each return. */
 static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
 			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *seen)
 {
@@ -91,7 +96,7 @@ static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 			  (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
 }
 
-/* OpLine is valid up to the end of its block (section 3.52.2). */
+/* The line of an OpLine is valid up to the end of its basic block (section 3.52.2). */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
 {
 	uint32_t seen[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
@@ -113,16 +118,18 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 
 /* -- functions -- */
 
-/* the functions listed for a module */
+/* the list of a module's functions */
 struct list {
 	const struct gpubpf_spv *m;
 	struct gpubpf_pool *pool;
 	struct gpubpf_spv_kernel *all;
-	/* n: number of functions, kernels included. kinds: requested kinds of places (GPUBPF_SITE_BIT) */
+	/*
+	 * n: number of functions, kernels included. kinds: bit mask (GPUBPF_SITE_BIT) of the requested kinds of places
+	 */
 	uint32_t n, kinds;
-	uint32_t *index;  /* [bound]: index + 1 of a function that is listed */
-	uint32_t *linked; /* [bound]: index + 1 of the instruction that decorates the id with its Linkage name */
-	uint32_t *seen;   /* [n]: index + 1 of the last function that was found to call it */
+	uint32_t *index;  /* [bound]: index + 1 in all[] of the function with this id, or 0 */
+	uint32_t *linked; /* [bound]: index + 1 of the instruction with the id's LinkageAttributes */
+	uint32_t *seen;   /* [n]: index + 1 of the last caller found, to list each callee once */
 };
 
 static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
@@ -151,8 +158,10 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->info.name, (*y)->info.name);
 }
 
-/* Make names unique. A Linkage name belongs to only one function and stays. Any other name that several functions share
- * gets the function's id appended. */
+/*
+ * Make the functions' names unique. A name from a LinkageAttributes decoration is unique already and stays. To any
+ * other name that several functions share, append the function's id.
+ */
 static int make_names_unique(const struct list *l, uint32_t first)
 {
 	uint32_t n = l->n - first;
@@ -179,7 +188,7 @@ static int make_names_unique(const struct list *l, uint32_t first)
 	return 0;
 }
 
-/* A function's parameters matter only if programs may be inserted at its calls. */
+/* Read a function's parameters. They are needed only if BPF programs may be inserted at its calls. */
 static void read_params(struct list *l, struct gpubpf_spv_kernel *f)
 {
 	if (!(l->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) || gpubpf_spv_params(l->m, l->pool, f))
@@ -227,7 +236,7 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 	return make_names_unique(l, nkernels);
 }
 
-/* List the callees that have a body, each once. */
+/* List the functions with a body that function f calls, each once. */
 static int find_callees(struct list *l, uint32_t f)
 {
 	struct gpubpf_kernel_info *info = &l->all[f].info;
@@ -258,7 +267,7 @@ uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kin
 									 kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
 }
 
-/* Append the places in a function's code to its list of places. */
+/* Append the places in the function's code to info->places. */
 static int find_places(struct list *l, uint32_t f)
 {
 	char name[GPUBPF_PLACE_NAME];
@@ -306,7 +315,7 @@ int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, u
 	err = find_functions(&l, nkernels, *kernels);
 	for (uint32_t f = 0; !err && f < l.n; f++) {
 		if (l.all[f].function >= m->bound || !m->def[l.all[f].function])
-			continue; /* a kernel that was refused */
+			continue; /* a kernel without a valid OpFunction, refused earlier */
 		err = find_callees(&l, f);
 		if (!err)
 			err = find_places(&l, f);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the kernels of a module: their parameters, their barriers (through calls), and reasons that rule out a
- * probe. */
+/*
+ * Lists the kernels of a module: their parameters, whether they or their callees execute barriers, and the reason if a
+ * kernel cannot be probed.
+ */
 #include "spv.h"
 
 #include <errno.h>
@@ -11,19 +13,22 @@
 #include "core/wire/name.h"
 
 #define MAX_PARAMS 1024
-#define MAX_ROUNDS 64 /* when propagating flags along calls; after that the worst case is assumed */
+#define MAX_ROUNDS 64 /* limit of rounds when propagating flags along calls; beyond it, all flags are set */
 
-/* -- barriers, and results that change when lanes are not vectorised -- */
+/* -- barriers, and results that depend on how the runtime vectorizes -- */
 
-/* used only here, in addition to enum gpubpf_kernel_flags: the results depend on how the runtime vectorises */
+/* an internal flag next to enum gpubpf_kernel_flags: the results depend on how many lanes the runtime vectorizes */
 #define DEPENDS_ON_WIDTH (1u << 31)
 
 struct calls {
 	const struct gpubpf_spv *m;
-	uint32_t *flags; /* [bound]: enum gpubpf_kernel_flags of function ids */
+	uint32_t *flags; /* [bound]: enum gpubpf_kernel_flags of the function with this id */
 };
 
-/* Sections 3.42.20, 3.42.21 and extensions: all work-items of a group must reach these instructions. */
+/*
+ * Returns true if all work-items of a work-group or sub-group must reach an instruction of this opcode (sections
+ * 3.42.20, 3.42.21 and extensions).
+ */
 static bool is_group_op(uint16_t op)
 {
 	static const struct {
@@ -49,8 +54,10 @@ static bool is_group_op(uint16_t op)
 	return false;
 }
 
-/* Functions of OpenCL.std with exactly one correct result. The others may round (OpenCL C 7.4); Intel's library rounds
- * differently for one lane and for eight. */
+/*
+ * Returns true if a function of OpenCL.std has exactly one correct result. Other functions may round (OpenCL C 7.4),
+ * and Intel's library rounds differently for one lane than for eight vectorized lanes.
+ */
 static bool is_exact(uint32_t function)
 {
 	switch (function) {
@@ -89,7 +96,7 @@ static bool depends_on_width(const struct gpubpf_spv *m, const struct gpubpf_spv
 	       !is_exact(gpubpf_spv_word(m, insn, 4));
 }
 
-/* One round of propagation over all functions; true if some flag changed. */
+/* Propagate the flags of callees to their callers once, over all functions. Returns true if a flag changed. */
 static bool propagate_flags(struct calls *c)
 {
 	const struct gpubpf_spv *m = c->m;
@@ -129,7 +136,7 @@ static int find_flags(struct calls *c, struct gpubpf_pool *pool)
 	return 0;
 }
 
-/* -- the module as a whole -- */
+/* -- properties of the whole module -- */
 
 static const char *module_reason(const struct gpubpf_spv *m)
 {
@@ -143,7 +150,7 @@ static const char *module_reason(const struct gpubpf_spv *m)
 	return "";
 }
 
-/* Is this a built-in variable of sub-groups, or arithmetic with reduced precision? */
+/* Returns true if the instruction decorates a built-in variable of sub-groups, or arithmetic with reduced precision. */
 static bool module_depends_on_width(const struct gpubpf_spv_insn *insn, uint32_t decoration, uint32_t value)
 {
 	if (insn->op != SpvOpDecorate)
@@ -185,7 +192,7 @@ static void name_scalar(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	snprintf(buf, size, "%s", t->op == SpvOpTypeInt ? ints[i] : floats[i]);
 }
 
-/* Name a type in OpenCL C's terms, as far as the module contains them. */
+/* Write the OpenCL C name of a type to buf. SPIR-V modules lack some names, so all structs are "struct". */
 static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth, char *buf, size_t size)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
@@ -221,8 +228,10 @@ static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth,
 	}
 }
 
-/* Returns the kind of a pointer parameter. by_value: the module passes the pointee by value. A kernel has no other
- * parameters in private memory. */
+/*
+ * Returns the kind of a pointer parameter. If by_value is true, the parameter passes the pointee by value; this is the
+ * only use of private pointers in kernels.
+ */
 static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (gpubpf_spv_word(m, t, 2)) {
@@ -239,7 +248,7 @@ static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct g
 {
 	switch (t->op) {
 	case SpvOpTypeInt:
-	case SpvOpTypeBool: /* only in parameters of functions */
+	case SpvOpTypeBool: /* not possible in kernels */
 		return GPUBPF_PARAM_INT;
 	case SpvOpTypeFloat:
 		return GPUBPF_PARAM_FLOAT;
@@ -282,7 +291,10 @@ static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 	return gpubpf_spv_layout(m, type, &p->size, &p->align);
 }
 
-/* A function's parameters follow its OpFunction (section 2.4, 10); their types must match the function's type. */
+/*
+ * Read the OpFunctionParameter instructions after the OpFunction (section 2.4, 10). Returns false if their types differ
+ * from the function's type.
+ */
 bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function), *type;
@@ -326,7 +338,10 @@ struct module {
 	uint32_t flags;
 };
 
-/* Can the kernel's function become the twin? It must return void, have a body, and belong to only this entry point. */
+/*
+ * Returns true if the kernel's function can become the twin: it returns void, has a body, and belongs to only this
+ * entry point.
+ */
 static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function);
@@ -343,7 +358,7 @@ static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel 
 	return i < m->ninsns && m->insn[i].op == SpvOpLabel;
 }
 
-/* Does a function of the module already have the twin's name as its Linkage name? */
+/* Returns true if the module already has a function with the twin's name as its Linkage name. */
 static bool name_is_taken(const struct gpubpf_spv *m, const char *kernel)
 {
 	uint32_t end;
@@ -379,8 +394,11 @@ static bool find_vec_type_hint(const struct gpubpf_spv *m, uint32_t function)
 	return false;
 }
 
-/* List the kernel's entry and the single block that all returns branch to. They have the lines of the first instruction
- * and the last return (OpLine is valid up to the end of its block, section 3.42.2). */
+/*
+ * List the places at the kernel's entry and exit. The exit is the single basic block to which all returns will branch.
+ * The entry gets the first source line. The exit gets the source line of the last return. The line of an OpLine is
+ * valid up to the end of its basic block.
+ */
 static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	uint32_t line = 0, first = 0, last = 0;
@@ -421,13 +439,17 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 	if (!name[0])
 		why = "its entry point has no name";
 	if (name_is_taken(m, info->name))
-		why = "its module already has a function with its twin's name, " GPUBPF_TWIN_PREFIX
+		why = "its module already has a function with the name of its twin, " GPUBPF_TWIN_PREFIX
 		      " and the kernel's name";
 	k->has_local_memory = has_local(info);
 	k->has_vec_type_hint = find_vec_type_hint(m, k->function);
-	/* backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from vectorising a kernel with local memory */
+	/*
+	 * for a kernel with local memory, backends/spirv/spirv/rewrite/splice.c prevents Intel's runtime from
+	 * vectorizing, which would change these results
+	 */
 	if (k->has_local_memory && !k->has_vec_type_hint && info->flags & DEPENDS_ON_WIDTH)
-		why = "it uses local memory together with sub-groups or inexact functions, whose results a probe would change";
+		why = "it uses local memory together with sub-groups or inexact functions, so a probe would change "
+		      "its results";
 	info->flags &= ~DEPENDS_ON_WIDTH;
 	if (info->flags & GPUBPF_KINFO_GLOBALS)
 		why = "its program has writable program-scope variables, which a twin would not share";

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds where source lines begin: for each function and line, the first instruction before which a call may stand. */
+/*
+ * Finds where source lines begin: for each function and line, the first instruction before which a call may be
+ * inserted.
+ */
 #include <errno.h>
 
 #include "spv.h"
 
-/* the lines seen in one function: a hash table of OpLines keyed by file and line */
+/* the lines found in one function: a hash table of OpLine instructions with file and line as the key */
 struct line_set {
 	const struct gpubpf_spv *m;
-	uint32_t *slot;    /* index + 1 of an OpLine */
-	uint32_t nslots;   /* a power of two, more than twice the number of OpLines */
-	uint32_t function; /* index of its OpFunction; entries of earlier OpLines belong to other functions */
+	uint32_t *slot;  /* [nslots]: index + 1 of an OpLine, or 0 */
+	uint32_t nslots; /* a power of two, more than twice the number of OpLines */
+	/* index of the current OpFunction; table entries with a lower index belong to earlier functions */
+	uint32_t function;
 };
 
 static uint32_t line_word(const struct line_set *line_set, uint32_t line, uint32_t i)
@@ -17,7 +21,7 @@ static uint32_t line_word(const struct line_set *line_set, uint32_t line, uint32
 	return gpubpf_spv_word(line_set->m, &line_set->m->insn[line], i);
 }
 
-/* Is this the first OpLine with its file and line in the function? */
+/* Returns true and records the OpLine if it is the first OpLine with its file and line in the function. */
 static bool is_new(struct line_set *line_set, uint32_t line)
 {
 	uint32_t file = line_word(line_set, line, 1), number = line_word(line_set, line, 2);
@@ -34,7 +38,10 @@ static bool is_new(struct line_set *line_set, uint32_t line)
 	return true;
 }
 
-/* A call may not stand among the instructions with which a function or block begins (sections 2.4 and 2.16.1). */
+/*
+ * Returns false for instructions at the start of a function or basic block, before which no call may be inserted
+ * (sections 2.4 and 2.16.1).
+ */
 static bool can_insert_call(const struct gpubpf_spv *m, uint32_t i)
 {
 	switch (m->insn[i].op) {
@@ -50,7 +57,10 @@ static bool can_insert_call(const struct gpubpf_spv *m, uint32_t i)
 	}
 }
 
-/* OpLine is valid up to the end of its block (section 3.52.2). */
+/*
+ * Store in starts[i] the index + 1 of the OpLine whose line begins at instruction i. An OpLine is valid up to the end
+ * of its basic block (section 3.52.2).
+ */
 static void find_line_starts(struct line_set *line_set, uint32_t *starts)
 {
 	const struct gpubpf_spv *m = line_set->m;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of places. An instruction has its name in the specification; one of the extended set OpenCL.std has
- * "OpExtInst." and its name there. A mark is a call of the function gpubpf_mark of include/gpubpf/mark.h with a
- * constant string as its first argument. Compilers that produce IL do not move it; the device's compiler sees that it
- * has no effect and drops it. If all marks of a module have one name or one value, the compiler may move this constant
- * into the function. The function stores its name and value in two variables, where mark_argument() finds them.
+ * Determines the names of places. The name of an instruction is its name in the specification. For an instruction of
+ * the extended set OpenCL.std, the name is "OpExtInst." and its name in that set.
+ *
+ * A mark is a call of the function gpubpf_mark() of include/gpubpf/mark.h with a constant string as its first argument.
+ * Compilers that produce IL do not move the call; the device's compiler removes it because it has no effect. If all
+ * marks of a module have the same name or value, the compiler may move that constant into the function. The function
+ * stores its name and value in two variables, so mark_argument() finds the constants there.
  */
 #include "named.h"
 
@@ -15,8 +17,9 @@
 #include "access.h"
 
 #define MARK "gpubpf_mark"
-enum { MARK_NAME, MARK_VALUE, MARK_STORES }; /* parameters of gpubpf_mark, and the number of its stores */
-#define MAX_STEPS 16 /* length of the chain from a pointer to its string */
+/* parameters of gpubpf_mark(), and the number of its OpStore instructions */
+enum { MARK_NAME, MARK_VALUE, MARK_STORES };
+#define MAX_STEPS 16 /* maximum number of instructions that derive one pointer from another */
 
 /* -- opcodes -- */
 
@@ -32,7 +35,7 @@ static const struct gpubpf_spv_opcode *find_opcode(const struct gpubpf_spv_opcod
 	return bsearch(&number, rows, n, sizeof(*rows), compare);
 }
 
-/* Returns the name of an extended instruction's set; "" for other instructions. */
+/* Returns the name of the extended set to which an OpExtInst belongs, or "" for other instructions. */
 static const char *extended_set_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	const struct gpubpf_spv_insn *set = insn->op == SpvOpExtInst ? gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3)) :
@@ -55,8 +58,10 @@ static void opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 		snprintf(name, size, "Op%u", insn->op);
 }
 
-/* No call may stand before these instructions (sections 2.4 and 2.16.1), or they only inform compilers and
- * debuggers. */
+/*
+ * Returns false for instructions before which no call may be inserted (sections 2.4 and 2.16.1), and for instructions
+ * that only inform compilers and debuggers.
+ */
 bool gpubpf_spv_is_executed(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
 {
 	switch (insn->op) {
@@ -109,7 +114,7 @@ uint32_t gpubpf_spv_operands(const struct gpubpf_spv *m, const struct gpubpf_spv
 
 /* -- marks -- */
 
-/* The function has its plain name in C, and a name mangled with its parameter types in C++. */
+/* In C, the function is named gpubpf_mark. In C++, its name is mangled with its parameter types. */
 bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 {
 	static const char *const begins[] = { "_Z11" MARK, "_ZL11" MARK };
@@ -122,7 +127,7 @@ bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 	return is;
 }
 
-/* Returns the index of the function's parameter with this id; UINT32_MAX: the id is no parameter. */
+/* Returns the index of the function's parameter with this id, or UINT32_MAX if the id is not a parameter. */
 static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint32_t id)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, id);
@@ -131,7 +136,10 @@ static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint
 	return def && def->op == SpvOpFunctionParameter && at >= first ? at - first : UINT32_MAX;
 }
 
-/* Returns the id of a mark's argument, which is an operand of the call or a constant of the module; 0: unknown. */
+/*
+ * Returns the id of a mark's name or value: an operand of the call, or a constant that the function stores. Returns 0
+ * if it is unknown.
+ */
 static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *call, uint32_t which)
 {
 	uint32_t function = gpubpf_spv_word(m, call, 3), n = 0, stored[MARK_STORES], parameter;
@@ -160,7 +168,7 @@ uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_s
 	return mark_argument(m, insn, MARK_VALUE);
 }
 
-/* Returns the initialiser of the variable to whose start a pointer leads; NULL: unknown. */
+/* Returns the initializer of the variable at whose start the pointer points, or NULL if unknown. */
 static const struct gpubpf_spv_insn *initializer_of(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""opcodes.py CORE OPENCL OUT: generate the C tables that named.h declares.
+"""opcodes.py CORE OPENCL OUT: generate the C tables of opcode names that named.h declares.
 
-CORE and OPENCL are the JSON grammars in SPIR-V's headers, of the core instructions and of OpenCL.std. OUT is the C file."""
+CORE and OPENCL are the JSON grammars of the core instructions and of OpenCL.std, from the SPIR-V headers. OUT is the generated C file."""
 import json
 import sys
 
@@ -10,7 +10,7 @@ IDS = {'IdRef', 'IdScope', 'IdMemorySemantics'}
 
 
 def letter(operand, masks):
-    """The letters for an operand, and whether the position of the next operand is known."""
+    """Return the letters for an operand, and whether the position of the next operand is known."""
     kind, many = operand['kind'], operand.get('quantifier') == '*'
     if kind in IDS:
         return ('I', False) if many else ('i', True)

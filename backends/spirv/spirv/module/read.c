@@ -8,7 +8,7 @@
 
 #include "core/model/diag.h"
 
-/* spirv.h defines it inline; C requires one external declaration. */
+/* spirv.h defines this function inline, and C requires one external declaration of it. */
 extern inline void SpvHasResultAndType(SpvOp opcode, bool *hasResult, bool *hasResultType);
 
 static int refuse(struct gpubpf_diag *diag, uint32_t at, const char *what, uint32_t value)
@@ -22,7 +22,8 @@ static int read_words(struct gpubpf_spv *m, const void *data, size_t size, struc
 		      struct gpubpf_diag *diag)
 {
 	if (size % 4 || size < 4 * GPUBPF_SPV_HEADER || size / 4 > UINT32_MAX / 2) {
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%zu bytes are not the size of a SPIR-V module", size);
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%zu bytes cannot be the size of a SPIR-V module",
+				size);
 		return -EINVAL;
 	}
 	m->nwords = size / 4;
@@ -42,7 +43,7 @@ static int read_words(struct gpubpf_spv *m, const void *data, size_t size, struc
 	return 0;
 }
 
-/* Count the instructions; their lengths must add up to the module's. */
+/* Count the instructions. The sum of their lengths must equal the module's length. */
 static int count_insns(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 {
 	for (uint32_t at = GPUBPF_SPV_HEADER; at < m->nwords; m->ninsns++) {
@@ -73,7 +74,7 @@ static int define_result(struct gpubpf_spv *m, uint32_t index, struct gpubpf_dia
 	return 0;
 }
 
-/* Functions do not nest, and only line information may stand between them (section 2.4). */
+/* Check that functions do not nest, and that only line information stands between functions (section 2.4). */
 static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 {
 	bool inside = false;
@@ -88,7 +89,7 @@ static int check_nesting(struct gpubpf_spv *m, struct gpubpf_diag *diag)
 			if (m->functions > i)
 				m->functions = i;
 		} else if (!inside && i > m->functions && op != SpvOpLine && op != SpvOpNoLine && op != SpvOpExtInst) {
-			return refuse(diag, m->insn[i].at, "between functions an instruction with opcode", op);
+			return refuse(diag, m->insn[i].at, "an instruction outside of functions, with opcode", op);
 		}
 	}
 	return inside ? refuse(diag, m->nwords, "no end of the last function, functions begin at instruction",
@@ -179,7 +180,10 @@ uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id)
 	return type ? gpubpf_spv_word(m, def, 1) : 0;
 }
 
-/* Section 2.2.1: UTF-8 packed from the lowest byte of each word, NUL-terminated. Little-endian hosts only. */
+/*
+ * A literal string is UTF-8, packed from the lowest byte of each word and NUL-terminated (section 2.2.1). This code
+ * works only on little-endian hosts.
+ */
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i, uint32_t *end)
 {
 	const char *text = (const char *)(m->words + insn->at + i);

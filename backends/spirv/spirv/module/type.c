@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory layout of types, on which OpenCL C and the CPU runtimes agree (SPIR-V section 2.18, OpenCL C 6.1). */
+/*
+ * Computes the memory layout of types. OpenCL C and the CPU runtimes use the same layout (SPIR-V section 2.18, OpenCL C
+ * 6.1).
+ */
 #include "spv.h"
 
 #define MAX_DEPTH 32
-#define MAX_STEPS 65536      /* members to visit: a hostile type may nest exponentially */
+#define MAX_STEPS 65536      /* maximum number of visited members: a malicious type may nest exponentially */
 #define MAX_SIZE (1u << 30)
 
 struct walk {
@@ -13,7 +16,10 @@ struct walk {
 
 static bool layout(struct walk *w, uint32_t type, unsigned depth, uint64_t *size, uint32_t *align);
 
-/* Read a constant. A specialization constant has its default value, where the agent has stored the program's value. */
+/*
+ * Read the value of a constant. For a specialization constant, read its default value: the agent has replaced the
+ * default by the application's value.
+ */
 static bool read_constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 {
 	const struct gpubpf_spv_insn *c = gpubpf_spv_def(m, id);
@@ -57,7 +63,7 @@ static bool layout_array(struct walk *w, const struct gpubpf_spv_insn *t, unsign
 	return *size <= MAX_SIZE;
 }
 
-/* A vector of three elements occupies the room of four. */
+/* A vector of three elements occupies as much memory as one of four. */
 static bool layout_vector(struct walk *w, const struct gpubpf_spv_insn *t, unsigned depth, uint64_t *size, uint32_t *align)
 {
 	uint32_t count = gpubpf_spv_word(w->m, t, 3);

@@ -27,7 +27,10 @@ static int check_module(const void *data, size_t size, struct gpubpf_diag *diag)
 }
 #endif
 
-/* Declarations of SPV_INTEL_memory_access_aliasing, which DPC++ emits; the SPIRV-Tools of 2023 reject them. */
+/*
+ * Returns true if the module has declarations of SPV_INTEL_memory_access_aliasing. DPC++ emits them, but the
+ * SPIRV-Tools of 2023 reject them.
+ */
 static bool uses_unsupported_opcodes(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->functions; i++)
@@ -61,9 +64,9 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 		      -EINVAL;
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a piece is neither SPIR-V nor a container of parts");
+				       "a piece of the twin is neither SPIR-V nor a container of parts");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
-		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are the program's own and unchanged */
+		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are unchanged code of the application */
 			err = check_piece(parts.part[i].data, parts.part[i].size, diag);
 	gpubpf_cl_parts_finish(&parts);
 	return err;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OPERANDS 0xffffu /* an instruction's length field has 16 bits */
+#define MAX_OPERANDS 0xffffu /* maximum length of an instruction in words: the length field has 16 bits */
 
 void spv_append(struct spv_words *w, const uint32_t *words, size_t n)
 {
@@ -56,7 +56,7 @@ uint32_t spv_id(struct spv_build *b)
 	return b->bound++;
 }
 
-/* Do the words define this type? Compares the opcode and operands, but not the result id. */
+/* Returns true if the words are an instruction with this opcode and these operands. The result id is not compared. */
 static bool is_type(const uint32_t *words, uint32_t op, const uint32_t *operands, uint32_t n)
 {
 	return words[0] == ((n + 2) << SpvWordCountShift | op) &&

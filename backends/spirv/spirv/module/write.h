@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes SPIR-V: a growing array of words, and a module's types and constants found or created by content. */
+/* Writes SPIR-V: appends instructions to a growing array, and finds or creates a module's types and constants. */
 #ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_WRITE_H
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_WRITE_H
 
@@ -11,7 +11,7 @@ struct spv_words {
 	bool failed; /* memory ran out */
 };
 
-/* New words for each section of a module that is being rewritten. */
+/* The module being rewritten, and the new instructions for each of its sections. */
 struct spv_build {
 	const struct gpubpf_spv *m;
 	uint32_t bound; /* next free id */
@@ -23,13 +23,15 @@ void spv_op(struct spv_words *w, uint32_t op, const uint32_t *operands, uint32_t
 #define SPV_OP(w, op, ...) \
 	spv_op((w), (op), (const uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
 void spv_append(struct spv_words *w, const uint32_t *words, size_t n);
-/* Append an instruction that contains a literal string: n operands precede it, m follow. */
+/* Append an instruction with a literal string: n operands, the string, then m operands. */
 void spv_op_string(struct spv_words *w, uint32_t op, const uint32_t *before, uint32_t n, const char *text,
 		   const uint32_t *after, uint32_t m);
 
 uint32_t spv_id(struct spv_build *b);
-/* Returns the id of a type with this opcode and these operands. Reuses the module's type (section 2.8 requires unique
- * types), or creates one. */
+/*
+ * Returns the id of the type with this opcode and these operands. Creates the type only if the module does not have it,
+ * because types must be unique (section 2.8).
+ */
 uint32_t spv_type(struct spv_build *b, uint32_t op, const uint32_t *operands, uint32_t n);
 #define SPV_TYPE(b, op, ...) \
 	spv_type((b), (op), (const uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)

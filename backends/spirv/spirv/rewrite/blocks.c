@@ -4,8 +4,10 @@
 #include "insn_probe.h"
 #include "place_values.h"
 
-/* Returns the id of the module's three-element variable with this BuiltIn decoration. Creates the variable if there is
- * none. */
+/*
+ * Returns the id of the module's three-element variable with the BuiltIn decoration of `which`. Creates the variable if
+ * it does not exist.
+ */
 static uint32_t built_in_variable(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
@@ -34,7 +36,10 @@ static uint32_t built_in_variable(struct inject *in, enum spv_input which)
 	return *id;
 }
 
-/* Combine the three elements of the variable with a binary operation. */
+/*
+ * Load the three-element variable and combine its elements by the binary operation `op`. Returns the id of the result;
+ * *element receives the element type.
+ */
 static uint32_t combine_elements(struct inject *in, struct spv_words *out, enum spv_input which, uint32_t op,
 				 uint32_t *element)
 {
@@ -65,7 +70,7 @@ uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 	return spv_emit_binary(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
-/* Returns the id of the word in the block's memory that counts the lanes. */
+/* Returns the id of the Workgroup variable that counts the lanes that have not returned. */
 static uint32_t lane_count_variable(struct inject *in)
 {
 	struct spv_build *b = &in->b;
@@ -98,8 +103,10 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 	       spv_u32(b, SpvMemorySemanticsSequentiallyConsistentMask | SpvMemorySemanticsWorkgroupMemoryMask));
 }
 
-/* The atomic has acquire and release order. Therefore the last lane sees all memory that the other lanes wrote before
- * they returned. */
+/*
+ * The atomic decrement has acquire and release order. So the last lane sees all memory that the other lanes wrote
+ * before they returned.
+ */
 void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
 	struct spv_build *b = &in->b;

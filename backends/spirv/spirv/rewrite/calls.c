@@ -16,7 +16,7 @@ struct spv_call_sites *spv_call_sites(const struct inject *in, uint32_t function
 	return NULL;
 }
 
-/* Returns the index of the function's first instruction before which a call may stand. */
+/* Returns the index of the function's first instruction before which a call may be inserted. */
 static uint32_t first_call_position(const struct gpubpf_spv *m, uint32_t function)
 {
 	uint32_t i = m->def[function];
@@ -26,7 +26,10 @@ static uint32_t first_call_position(const struct gpubpf_spv *m, uint32_t functio
 	return i;
 }
 
-/* Copy the launch's data and the twin's number from the kernel's environment. */
+/*
+ * Copy all words of the kernel's environment except the arguments: the launch's data, the clock offset and the twin's
+ * number.
+ */
 static void copy_kernel_env(struct spv_fill *f)
 {
 	const uint32_t parts[][2] = { { 0, ENV_WORD(arg) }, { ENV_WORD(clock_offset), 1 }, { spv_twin_word(f->in), 1 } };
@@ -41,7 +44,7 @@ static void copy_kernel_env(struct spv_fill *f)
 	}
 }
 
-/* A returned struct or array is stored in a variable, so that programs see its bytes. */
+/* If the function returns a struct or array, declare a variable for it, so that BPF programs can read its bytes. */
 static void declare_result(struct spv_call_sites *c, struct spv_fill *f)
 {
 	const struct gpubpf_spv *m = f->in->b.m;

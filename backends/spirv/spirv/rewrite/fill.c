@@ -9,9 +9,9 @@ static uint32_t emit_unary(struct spv_fill *f, uint32_t op, uint32_t type, uint3
 }
 
 /*
- * Intel's runtime 2026.2 miscompiles an array that all lanes fill equally and that is passed to a function that is not
- * inlined. When the runtime vectorises, it writes only one lane's copy. OpLifetimeStart prevents that; clang emits it
- * for every variable.
+ * Declare a variable, with an OpLifetimeStart as clang emits it for every variable. Without OpLifetimeStart, Intel's
+ * runtime 2026.2 miscompiles an array that all lanes fill equally. If a function that is not inlined receives the
+ * array, vectorized code writes only one lane's copy.
  */
 static uint32_t declare_variable(struct spv_fill *f, uint32_t type, uint32_t bytes)
 {
@@ -51,7 +51,7 @@ static void store_word(struct spv_fill *f, uint32_t word, uint32_t what)
 	SPV_OP(f->body, SpvOpStore, element_pointer(f, f->in->p64, f->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* Returns the id of a pointer to u8 that leads to the parameter's bytes in private memory. */
+/* Returns the id of a u8 pointer to the parameter's bytes in private memory. */
 static uint32_t bytes_pointer(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->owner->param_type[i]);
@@ -72,7 +72,10 @@ void spv_copy_bytes(struct inject *in, struct spv_words *out, uint32_t to, uint3
 	SPV_OP(out, SpvOpCopyMemorySized, to, from, n, SpvMemoryAccessAlignedMask, 1);
 }
 
-/* Convert an argument to an unsigned 64-bit integer. Functions, unlike kernels, may have boolean parameters. */
+/*
+ * Convert an argument to an unsigned 64-bit integer. The argument of a function, unlike that of a kernel, may be a
+ * boolean.
+ */
 static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 {
 	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->owner->param_type[i]);
@@ -85,13 +88,13 @@ static uint32_t widen_arg(struct spv_fill *f, uint32_t i, uint32_t bits)
 	return id;
 }
 
-/* Store argument i in the representation of include/gpubpf/ctx.h. */
+/* Store argument i in the environment, in the representation of include/gpubpf/ctx.h. */
 static void store_arg(struct spv_fill *f, uint32_t i)
 {
 	const struct gpubpf_param *p = &f->owner->info.params[i];
 	uint32_t word = ENV_WORD(arg) + i, bits = f->param[i];
 
-	if (p->size == 2) /* a module that uses only half need not declare 16-bit integers */
+	if (p->size == 2) /* a module that uses only 16-bit floats may lack the capability Int16 */
 		spv_capability(&f->in->b, SpvCapabilityInt16);
 	switch (p->kind) {
 	case GPUBPF_PARAM_FLOAT:
@@ -116,7 +119,10 @@ static void store_arg(struct spv_fill *f, uint32_t i)
 	}
 }
 
-/* Copy the bytes that helper 520 reads to the offsets that the site assigns. */
+/*
+ * Copy the parameters that helper 520 reads to an array, at the offsets that the site assigns. Store the array's
+ * address in the environment.
+ */
 static void store_bytes(struct spv_fill *f)
 {
 	uint32_t size = gpubpf_env_bytes(&f->use, f->site), word, bytes;

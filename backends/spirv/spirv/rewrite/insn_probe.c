@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes at single instructions.
+ * Inserts probes at single instructions.
  *
- * Does: stores a place's values in the words after the kernel's environment, then calls the site. Only words that a
- * program reads are stored.
+ * Does: stores the values of a place in the words after the kernel's environment, then calls the site. Only words that
+ * a BPF program reads are stored.
  * Before: in->body is empty; the wraps list the places with their sites.
- * After: functions that contain such places, or call functions that do, take the environment as an additional
+ * After: each function that contains such a place, or calls such a function, takes the environment as an additional
  * parameter.
- * Requires: no call of these functions through a pointer.
+ * Requires: these functions are not called through pointers.
  *
- * If several twins call a function, the function reads the twin's number from the environment. backends/spirv/spirv/rewrite/calls.h handles
- * functions with programs at their calls and returns. Original instructions keep their order, and no block is split:
- * code that depends on a condition is moved to a separate function.
+ * If several twins call a function, the function reads the twin's number from the environment.
+ * backends/spirv/spirv/rewrite/calls.h handles functions with BPF programs at their calls and returns. The original
+ * instructions keep their order, and no basic block is split: conditional code is in a separate function.
  */
 #include "insn_probe.h"
 
@@ -50,7 +50,7 @@ uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, 
 	return spv_emit_binary(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
 }
 
-/* If the condition holds, call the site and return; otherwise continue in a new block. */
+/* Emit code: if the condition holds, call the site and return, otherwise continue in a new basic block. */
 static void call_if(struct inject *in, struct spv_words *out, uint32_t condition, uint32_t site, uint32_t env)
 {
 	uint32_t then = spv_id(&in->b), after = spv_id(&in->b);
@@ -62,8 +62,10 @@ static void call_if(struct inject *in, struct spv_words *out, uint32_t condition
 	SPV_OP(out, SpvOpLabel, after);
 }
 
-/* Define a function that calls one of the sites of n bodies at one place: the site of the environment's twin. With
- * first_lane, only the first lane of a block calls it. */
+/*
+ * Define a function for one place with n bodies of different twins. It calls the site of the twin whose number the
+ * environment holds. If first_lane is true, only the first lane of a work-group calls the site.
+ */
 static uint32_t define_site_selector(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
 {
 	struct spv_words *out = &in->definitions;
@@ -109,7 +111,7 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 	return a->place.insn == b->place.insn && a->place.access == b->place.access && a->place.kind == b->place.kind;
 }
 
-/* Insert the n bodies of one place. */
+/* Emit code for the n bodies of one place: store the place's values, then call the site. */
 static void insert_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function,
 			  struct spv_words *out)
 {
@@ -178,8 +180,10 @@ void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struc
 	insert_places(in, insn, function, false, out);
 }
 
-/* Must the instruction stand directly before a branch (sections 2.11 and 3.52.17)? Bodies before such a branch are
- * inserted before this instruction. */
+/*
+ * Returns true if the instruction must stand directly before a branch (sections 2.11 and 3.52.17). Code for a place at
+ * such a branch is inserted before this instruction.
+ */
 static bool is_merge(const struct gpubpf_spv *m, uint32_t insn)
 {
 	uint16_t op = m->insn[insn].op;
@@ -202,7 +206,7 @@ void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct 
 	insert_places(in, insn, function, true, out);
 }
 
-/* Write the function with a type that has the environment as its last parameter. */
+/* Write the function's OpFunction with a type that has the environment as an additional last parameter. */
 static void write_head(struct inject *in, uint32_t insn, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -245,7 +249,7 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 
 /* -- preparation -- */
 
-/* Returns the rank of a kind of place among the places at one instruction; lower ranks run first. */
+/* Returns the order of a kind of place among the places at one instruction; lower numbers run first. */
 static uint32_t rank(enum gpubpf_site kind)
 {
 	return kind == GPUBPF_SITE_CALL ? 0 : gpubpf_place_has_name(kind) ? 1 : kind == GPUBPF_SITE_CALL_EXIT ? 3 : 2;
@@ -300,7 +304,10 @@ static bool is_entry(const struct gpubpf_spv *m, uint32_t function)
 	return false;
 }
 
-/* Mark functions that contain places or call marked functions, until nothing changes. Kernels are not marked. */
+/*
+ * Mark functions that contain places or call marked functions, until no more functions are marked. Kernels are not
+ * marked.
+ */
 static void mark_env_functions(struct inject *in)
 {
 	const struct gpubpf_spv *m = in->b.m;

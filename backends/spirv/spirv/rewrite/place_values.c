@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores the values that a place captures in words after the kernel's environment; only words that a program reads. */
+/*
+ * Emits code that stores the values of a place, such as addresses and operands. The code stores them in the words that
+ * follow the kernel's environment. Only words that a BPF program reads are stored.
+ */
 #include "place_values.h"
 
 #include <string.h>
@@ -38,7 +41,7 @@ uint32_t spv_element_pointer(struct inject *in, struct spv_words *out, uint32_t 
 	return spv_emit_binary(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
 }
 
-/* Zero-extend an integer of the module to 64 bits. */
+/* Zero-extend an integer value of the module to 64 bits. */
 static uint32_t widen(struct inject *in, struct spv_words *out, uint32_t id)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
@@ -117,8 +120,10 @@ static void put_count(struct spv_place_writer *a, uint32_t word, uint32_t i)
 	store_number(a, word, a->access.count);
 }
 
-/* Loads and stores have memory operands (section 3.26). A copy has one or two sets; the first is used, which may apply
- * to both sides. */
+/*
+ * Store the hints of a load or store, from its memory operands (section 3.26). A copy may have separate operands for
+ * its target and its source; only the first are read.
+ */
 static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -134,8 +139,10 @@ static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
 			     (mask & SpvMemoryAccessNontemporalMask ? GPUBPF_HINT_STREAM : 0));
 }
 
-/* Extract the elements of a vector that fit in `most` bytes; `each`: bytes of an element. The result is a vector, or a
- * scalar if only one fits. *type becomes its type. */
+/*
+ * Extract the first elements of a vector, as many as fit in `most` bytes; an element has `each` bytes. The result is a
+ * vector, or a scalar if only one element fits. *type becomes the type of the result.
+ */
 static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -159,7 +166,7 @@ static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint3
 	return id;
 }
 
-/* Store a value in its memory representation. */
+/* Store a value as its own type, without a conversion to u64. */
 static void store_as(struct spv_place_writer *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	struct inject *in = a->in;
@@ -171,7 +178,10 @@ static void store_as(struct spv_place_writer *a, uint32_t word, uint32_t value, 
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
-/* Zero both words, then store the value. The call for the first of the two words that programs read writes both. */
+/*
+ * Store mem.value, which has two words: zero both, then store the value. If BPF programs read both words, the call for
+ * the first word writes both.
+ */
 static void put_value(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	uint32_t first = ctx_word_of("mem.value", a->place->kind), value = a->access.value;
@@ -196,7 +206,7 @@ static void store_bool(struct spv_place_writer *a, uint32_t word, uint32_t value
 	store_word(a, word, id);
 }
 
-/* Store the first 8 bytes of a number or vector of numbers, in its memory representation. */
+/* Store the first 8 bytes of a number or vector of numbers, without conversion. */
 static void store_bits(struct spv_place_writer *a, uint32_t word, uint32_t value, uint32_t type)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -212,7 +222,7 @@ static void store_bits(struct spv_place_writer *a, uint32_t word, uint32_t value
 	store_as(a, word, value, type);
 }
 
-/* Store a pointer's address, or 0 if the pointer does not lead to memory. */
+/* Store a pointer's address, or 0 if it does not point to memory. */
 static void store_pointer(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	if (gpubpf_spv_is_memory(a->in->b.m, value))
@@ -221,8 +231,10 @@ static void store_pointer(struct spv_place_writer *a, uint32_t word, uint32_t va
 		store_number(a, word, 0);
 }
 
-/* Store a value of the module. A boolean becomes 0 or 1. An aggregate is represented by its first member. A value
- * without bits becomes 0. */
+/*
+ * Store a value of the module. A boolean becomes 0 or 1. An aggregate is stored as its first member. A value without
+ * bits becomes 0.
+ */
 static void store_any(struct spv_place_writer *a, uint32_t word, uint32_t value)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
@@ -268,7 +280,7 @@ static void put_old(struct spv_place_writer *a, uint32_t word, uint32_t i)
 	store_any(a, word, a->access.old);
 }
 
-/* SPIR-V's barriers, of a block, grid or sub-group, have no number. */
+/* Barriers have no number in SPIR-V. */
 static void put_barrier_id(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 0);
@@ -290,7 +302,7 @@ static void put_taken(struct spv_place_writer *a, uint32_t word, uint32_t i)
 		store_number(a, word, 1);
 }
 
-/* The set of lanes that execute with this one is unknown; the mask has one bit. */
+/* It is unknown which lanes execute together with this lane, so the mask has one bit. */
 static void put_active(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
 	store_number(a, word, 1);
@@ -358,7 +370,9 @@ static const struct {
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Store element i of a field, if programs read it. Programs that read a field without a row were refused earlier. */
+/*
+ * Store element i of a field if BPF programs read it. Each field has a row in fields[] (tests/ci/fields).
+ */
 static void put_field(struct spv_place_writer *a, const struct ctx_field *field, uint32_t i)
 {
 	uint32_t word = ctx_field_word(field, i, a->place->kind), f = 0;

@@ -2,17 +2,19 @@
 /*
  * Builds the twin of a SPIR-V module.
  *
- * Does: turns the function of each wanted kernel K into gpubpf_twin_K. The twin takes (__global uchar *arena, ulong
- * launch, ulong pid) after K's parameters. A new first block fills a struct gpubpf_env (maps/device/devlib.h) and calls the
- * imported gpubpf_site_<i>. All returns branch to a new last block that calls the exit site.
- * Before: the module as the application loaded it.
- * After: a module with the twins in place of their kernels; other kernels are unchanged. Ids stay, so execution modes,
- * decorations, interfaces and debug information remain valid.
- * Requires: wraps[] that inject.c has checked.
+ * Does: turns the function of each selected kernel K into gpubpf_twin_K. The twin has the additional parameters
+ * (__global uchar *arena, ulong launch, ulong pid) after K's parameters. A new first basic block fills a struct
+ * gpubpf_env (maps/device/devlib.h) and calls the imported gpubpf_site_<i>. All returns branch to a new last basic
+ * block that calls the exit site.
+ * Before: the module is as the application loaded it.
+ * After: the module has the twins in place of their kernels; other kernels are unchanged. All ids keep their numbers,
+ * so execution modes, decorations, interfaces and debug information remain valid.
+ * Requires: inject.c has checked wraps[].
  *
- * The twin cannot call K: an entry point is no target of OpFunctionCall (section 2.16.1). Nor can K's code move to a
- * function that the twin calls: Intel's runtime 2026.2 crashes on Workgroup variables of such a function. The original
- * program stays loaded next to the twin's, so K itself may change here. insn_probe.c inserts probes at instructions.
+ * The twin cannot call K, because OpFunctionCall must not call an entry point (section 2.16.1). K's code cannot move to
+ * a function that the twin calls either: Intel's runtime 2026.2 crashes if such a function has Workgroup variables. K
+ * itself may change here, because the original program stays loaded next to the twin. insn_probe.c inserts probes at
+ * instructions.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -81,7 +83,7 @@ static void fill_env(struct twin *t)
 	spv_fill_args(&fill);
 }
 
-/* Branch to the function's end if the site's result requests to end the thread. */
+/* Emit code that branches to the function's last block if the site's result is not 0, which means: end the thread. */
 static void branch_to_end_if(struct twin *t, uint32_t answer)
 {
 	struct spv_build *b = &t->in->b;
@@ -94,7 +96,7 @@ static void branch_to_end_if(struct twin *t, uint32_t answer)
 	SPV_OP(&t->body, SpvOpLabel, stay);
 }
 
-/* Collect K's parameters, add three more, and create the function type. */
+/* Collect the ids of K's parameters, add the twin's three parameters, and create the function type. */
 static int make_params(struct twin *t)
 {
 	const struct gpubpf_spv_kernel *k = t->kernel;
@@ -171,8 +173,11 @@ static struct twin *twin_of(struct inject *in, uint32_t function)
 	return NULL;
 }
 
-/* Write the twin's entry point: K's with another name. The interface also lists the inputs that our code reads;
- * variables that are no inputs are listed only from SPIR-V 1.4 on (section 3.52.6). */
+/*
+ * Write the twin's entry point, which is K's entry point with another name. The list of interface variables also gets
+ * the variables that our code reads. Before SPIR-V 1.4, this list may contain only Input and Output variables (section
+ * 3.52.6).
+ */
 static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -200,8 +205,11 @@ static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 	free(ids);
 }
 
-/* Write an instruction that precedes the functions. Runtimes find a kernel by its entry point, its OpName or its
- * Linkage name. The twin has the first two; no module links to it. */
+/*
+ * Write an instruction that precedes the functions. Runtimes find a kernel by its entry point, its OpName or its
+ * Linkage name. Entry point and OpName get the twin's name. The Linkage decoration is dropped, because no module links
+ * to the twin.
+ */
 static void write_global(struct inject *in, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -217,8 +225,10 @@ static void write_global(struct inject *in, uint32_t i, struct spv_words *out)
 		copy_insn(m, i, out);
 }
 
-/* Write the twin's own first block, which branches to K's first block. A function's variables must stand in its first
- * block (section 2.16.1), so K's variables move here. */
+/*
+ * Write the twin's new first basic block, which branches to K's first block. K's variables move to this block, because
+ * a function's variables must stand in its first block (section 2.16.1).
+ */
 static void write_first_block(struct twin *t, uint32_t label, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -232,7 +242,7 @@ static void write_first_block(struct twin *t, uint32_t label, struct spv_words *
 	SPV_OP(out, SpvOpBranch, gpubpf_spv_word(m, &m->insn[label], 1));
 }
 
-/* Write an instruction of K's function; *first: no block of it has begun yet. */
+/* Write an instruction of K's function. *first is true until the function's first basic block begins. */
 static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
@@ -289,7 +299,7 @@ static void write_functions(struct inject *in, struct spv_words *out)
 	}
 }
 
-/* Sections 1 to 8 of a module's layout, which precede the types (section 2.4). */
+/* Returns true for instructions of sections 1 to 8 of a module's layout, which precede the types (section 2.4). */
 static bool before_types(uint16_t op)
 {
 	switch (op) {
@@ -322,17 +332,20 @@ static bool before_types(uint16_t op)
 }
 
 /*
- * Intel's runtime 2026.2 crashes in kernels of IL that it vectorises by 8. For a conditional load from local memory at
- * a computed index it uses one index for two lanes. This happens without probes, for example with clang's SPIR-V (-O1)
- * of
+ * Add a vector type hint to twins with local memory, so that Intel's runtime does not vectorize them. Other runtimes
+ * ignore the hint.
+ *
+ * Intel's runtime 2026.2 crashes in kernels of IL that it vectorizes by 8. For a conditional load from local memory at
+ * a computed index, it uses one index for two lanes. This happens without probes too, for example with clang's SPIR-V
+ * (-O1) of this code:
  *	if (n & 3) p[get_global_id(0)] += s[(get_local_id(0) + 5) % 64]; atomic_add(count, 1u);
- * with a local n and s that are read after a barrier. Widths of 4 and 16 work, and so does the same code in OpenCL C.
- * But an atomic, which probes contain, makes the runtime choose 8 where it otherwise would not. A vector type hint
- * makes this runtime skip vectorisation; other runtimes ignore it.
+ * Here n and s are local and read after a barrier. Widths of 4 and 16 work, and so does the same code in OpenCL C.
+ * Probes contain atomics, and an atomic makes the runtime choose 8 for kernels for which it would otherwise choose
+ * another width.
  */
 static void write_hints(struct inject *in, struct spv_words *out)
 {
-	const uint32_t float4 = 4 << 16 | 5; /* section 3.6, Vec Type Hint */
+	const uint32_t float4 = 4 << 16 | 5; /* float4, in the encoding of section 3.6, Vec Type Hint */
 
 	for (uint32_t i = 0; i < in->ntwins; i++) {
 		const struct gpubpf_spv_kernel *k = in->twins[i].kernel;
@@ -342,14 +355,14 @@ static void write_hints(struct inject *in, struct spv_words *out)
 	}
 }
 
-/* Sections 1 to 5 of the layout; execution modes follow them. */
+/* Returns true for instructions of sections 1 to 5 of a module's layout, which precede the execution modes. */
 static bool before_modes(uint16_t op)
 {
 	return op == SpvOpCapability || op == SpvOpExtension || op == SpvOpExtInstImport || op == SpvOpMemoryModel ||
 	       op == SpvOpEntryPoint;
 }
 
-/* Write the whole module; new instructions stand at the end of their section. */
+/* Write the whole module. New instructions are added at the end of their section. */
 static void write_module(struct inject *in, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
@@ -425,8 +438,8 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	if (!err && (has_failed(&in.b) || words.failed))
 		err = -ENOMEM;
 	if (!err && in.b.bound > GPUBPF_SPV_MAX_BOUND)
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin's module needs too many ids (%u)",
-				      in.b.bound);
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "the twin's SPIR-V module needs more ids than SPIR-V allows (%u)", in.b.bound);
 	if (!err) {
 		module.words = words.data;
 		module.nwords = words.n;

@@ -56,7 +56,7 @@ LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type)
 		in_lib = LLVMGetNamedFunction(l->lib, name);
 		if (!in_lib) {
 			gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-					"the device library of %s has no %s", l->target->name, name);
+					"the device library of target %s has no function %s", l->target->name, name);
 			return NULL;
 		}
 		fn = LLVMAddFunction(l->mod, name, LLVMGlobalGetValueType(in_lib));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the arguments by which operations of the device library receive a map. */
+/* Builds the arguments that describe a map to the device library's operations. */
 #include "ir.h"
 
 unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *m, LLVMValueRef *args)

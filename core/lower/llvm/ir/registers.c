@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads of registers that the injector declares in the place's function. The register %gpubpf_first<map> has the address
- * of the array's first value. A function computes it once, at its entry.
+ * Reads registers that the injector declares in the place's function. The register %gpubpf_first<map> has the address
+ * of the array's first value. The function computes it once, at its top.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,9 @@ LLVMValueRef low_read_with(struct low *l, const char *statement, const char *nam
 	const char *constraints = bytes == 8 ? "=l" : "=r";
 	char text[80];
 	size_t n = snprintf(text, sizeof(text), statement, name);
-	/* no memory access ("memory" has value 0), so LLVM may merge and move the read */
+	/*
+	 * The attribute "memory" with value 0 says that the read accesses no memory, so LLVM may merge and move reads.
+	 */
 	static const char *const facts[] = { "memory", "nounwind", "willreturn" };
 	LLVMValueRef read = LLVMBuildCall2(l->b, type,
 					   LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), false,
@@ -41,26 +43,42 @@ LLVMValueRef low_read_register(struct low *l, const char *name, unsigned bytes)
 	return low_read_with(l, bytes == 8 ? "mov.b64 $0, %s;" : "mov.b32 $0, %s;", name, bytes);
 }
 
+const struct gpubpf_acc_register *low_reserve_register(struct gpubpf_acc_register *list, uint32_t *n, uint32_t max,
+						       struct gpubpf_acc_register reg)
+{
+	uint32_t i = 0;
+
+	while (i < *n && (list[i].map != reg.map || list[i].off != reg.off || list[i].bytes != reg.bytes))
+		i++;
+	if (i == max)
+		return NULL;
+	if (i == *n)
+		list[(*n)++] = reg;
+	return &list[i];
+}
+
+static const struct gpubpf_acc_register *reserve_map_base(struct low *l, uint32_t map)
+{
+	struct gpubpf_acc_register reg = { .map = map };
+
+	snprintf(reg.name, sizeof(reg.name), "%u", map);
+	return low_reserve_register(l->registers.map_bases, &l->registers.nmap_bases, GPUBPF_MAX_MAP_BASES, reg);
+}
+
 bool low_has_first_register(struct low_frame *f, uint32_t map)
 {
 	const struct gpubpf_map_layout *layout = &f->p->l->job->layouts[map];
 	const struct gpubpf_map *m = &f->p->l->job->unit->maps[map];
-	struct low *l = f->p->l;
-	uint32_t i = 0;
 
 	if (!low_has_registers(f->p) || m->type->impl != &gpubpf_array_impl || m->prototype ||
 	    layout->flags & (GPUBPF_LAYOUT_COPIES | GPUBPF_LAYOUT_PLACED) || layout->copy_stride > UINT32_MAX)
 		return false;
-	while (i < l->nfirsts && l->firsts[i] != map)
-		i++;
-	if (i == l->nfirsts && i < LOW_MAX_FIRSTS)
-		l->firsts[l->nfirsts++] = map;
-	return i < LOW_MAX_FIRSTS;
+	return reserve_map_base(f->p->l, map);
 }
 
 /*
- * Reads the address from the register. Metadata promises LLVM that it is in [1, 2^62), so that neither it nor the
- * address after the map is 0.
+ * Reads the address from the register. The range metadata tells LLVM that the address is in [1, 2^62), so that no
+ * address in the map is 0.
  */
 static LLVMValueRef first_value(struct low *l, uint32_t map)
 {

@@ -4,7 +4,19 @@
 
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "core/lower/dump.h"
 #include "ir.h"
+
+void low_dump(struct low *l, const char *pass)
+{
+	char *text;
+
+	if (!gpubpf_dump_wants(l->job, pass))
+		return;
+	text = LLVMPrintModuleToString(l->mod);
+	gpubpf_dump_set(l->job, text, strlen(text));
+	LLVMDisposeMessage(text);
+}
 
 int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes)
 {
@@ -12,7 +24,7 @@ int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *pass
 	LLVMErrorRef error;
 	char *text;
 
-	/* wide vectors do not speed up a probe, and SPIR-V supports few */
+	/* no vectorization: wide vectors do not speed up a probe, and SPIR-V supports few of them */
 	LLVMPassBuilderOptionsSetLoopVectorization(options, false);
 	LLVMPassBuilderOptionsSetSLPVectorization(options, false);
 	LLVMPassBuilderOptionsSetLoopInterleaving(options, false);

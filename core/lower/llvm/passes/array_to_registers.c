@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does: promotes arrays with variable indices to registers, for a target whose threads have no memory.
- * Before: arrays that the other passes left are accessed at offsets known only at run time.
- * After: such an access selects among the array's words, each at a constant offset, so that SROA can promote them.
- * Requires: SROA runs afterwards. Arrays whose address escapes, or that would need too much code, stay unchanged.
+ * Before: some arrays, which the other passes did not promote, are accessed at offsets known only at run time.
+ * After: each such access selects among all words of the array. Each word is at a constant offset, so SROA can promote
+ * it.
+ * Requires: SROA runs afterwards. An array stays unchanged if its address escapes or if the selects would be too many.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "passes.h"
 
-#define MAX_WORDS 128    /* maximum words of an array; each becomes a 64-bit register */
-#define MAX_SELECTS 8192 /* maximum selects that the accesses of an array need in total */
+#define MAX_WORDS 128    /* largest number of words in an array; each word becomes a 64-bit register */
+#define MAX_SELECTS 8192 /* largest number of selects for all accesses to an array */
 
 struct array {
 	struct low *l;
-	LLVMValueRef at; /* the alloca of the array */
+	LLVMValueRef at; /* alloca of the array */
 	uint32_t words;
 	LLVMValueRef *varying; /* accesses at variable offsets */
 	uint32_t nvarying, room;
@@ -61,7 +62,7 @@ static bool is_fixed(LLVMValueRef gep)
 	return true;
 }
 
-/* Is the call a memset or memcpy of a known number of bytes? SROA can split such calls. */
+/* Returns true if the call is a memset or memcpy of a constant number of bytes, which SROA can split. */
 static bool is_known_call(LLVMValueRef call)
 {
 	static const char *const known[] = { "llvm.memset.", "llvm.memcpy.", "llvm.memmove.", "llvm.lifetime." };
@@ -75,7 +76,10 @@ static bool is_known_call(LLVMValueRef call)
 	return false;
 }
 
-/* Collects the uses of a pointer into the array. -EINVAL: a use cannot be split into words. */
+/*
+ * Collects the accesses at variable offsets through a pointer into the array. Returns -EINVAL if a use of the pointer
+ * cannot be split into words.
+ */
 static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(ptr); use; use = LLVMGetNextUse(use)) {
@@ -94,7 +98,7 @@ static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
 	return 0;
 }
 
-/* Returns the distance in bytes of `ptr` from the array's start: the same GEPs applied to address 0. */
+/* Returns `ptr` minus the array's address, as a pointer: applies the same GEPs to address 0. */
 static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 {
 	LLVMValueRef index[8], base;
@@ -108,7 +112,10 @@ static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
 	return LLVMBuildGEP2(a->l->b, LLVMGetGEPSourceElementType(ptr), base, index, n, "");
 }
 
-/* The part of an access that lies in one word: the word, the bit shift in it (i64), and the number of bytes. */
+/*
+ * Part of an access that lies in one word. `word`: index of the word. `shift`: position in the word in bits (i64).
+ * `bytes`: size of the part.
+ */
 struct part {
 	LLVMValueRef word, shift;
 	unsigned bytes;
@@ -215,7 +222,7 @@ static uint32_t count_selects(const struct array *a)
 	return n;
 }
 
-/* Rounds the array up to whole words. */
+/* Replaces the array by one whose size is a multiple of a word. */
 static void widen(struct array *a)
 {
 	LLVMValueRef rounded;

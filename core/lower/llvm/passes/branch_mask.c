@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: answers "does this branch diverge?" from the lanes on this lane's own side.
- * Before: low_branch_taken_mask() left a call for the mask of lanes that take the branch.
- * After: tests for divergence compare %gpubpf_side with the active mask; other uses read the taken mask.
- * Requires: the passes that join both comparisons into one condition have run.
+ * Does: simplifies tests whether the lanes of a warp diverge at a branch.
+ * Before: low_branch_taken_mask() left a call that returns the mask of the lanes that take the branch.
+ * After: a test for divergence compares %gpubpf_side with the active mask. Other uses of the call read the mask of the
+ * lanes that take the branch.
+ * Requires: the passes that join both comparisons of such a test into one condition have run.
  *
- * A branch diverges if some but not all active lanes take it: lanes && lanes != active. Equivalently, the lanes on this
- * lane's side, which include it, are not all active lanes. That mask is cheaper to compute. The injector declares
- * %gpubpf_side, the lanes that go this lane's way, at each place that reads it.
+ * A branch diverges if some but not all active lanes take it: lanes && lanes != active. Each lane can test this in
+ * another way: the lanes that branch in its direction are not all active lanes. The mask of those lanes, %gpubpf_side,
+ * is cheaper to compute. The injector declares it at each place that reads it.
  */
 #include "passes.h"
 
@@ -20,14 +21,15 @@ LLVMValueRef low_branch_taken_mask(struct low *l, LLVMValueRef lanes, LLVMValueR
 
 	if (!fn) {
 		fn = LLVMAddFunction(l->mod, TAKEN_MASK_CALL, type);
-		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory"); /* the function accesses no memory */
+		/* with value 0: the function accesses no memory */
+		low_attribute(l, fn, LLVMAttributeFunctionIndex, "memory");
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "nounwind");
 		low_attribute(l, fn, LLVMAttributeFunctionIndex, "willreturn");
 	}
 	return LLVMBuildCall2(l->b, type, fn, args, 2, "");
 }
 
-/* Does v compare the call's result with `other` by `predicate`? `other` NULL: with 0. */
+/* Returns true if v compares the call's result with `other`, or with 0 if `other` is NULL, by `predicate`. */
 static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef call, LLVMValueRef other)
 {
 	LLVMValueRef a, b;
@@ -43,11 +45,14 @@ static bool compares(LLVMValueRef v, LLVMIntPredicate predicate, LLVMValueRef ca
 	return a == call && (other ? b == other : LLVMIsAConstantInt(b) && LLVMIsNull(b));
 }
 
-/* Is v the conjunction of two conditions or, with `either`, their disjunction? Stores both. */
+/*
+ * Returns true if v is the conjunction of two conditions or, if `either`, their disjunction. Stores the conditions in
+ * both[].
+ */
 static bool split_condition(LLVMValueRef v, bool either, LLVMValueRef both[2])
 {
-	int other = either ? 1 : 2; /* the operand that the select returns for a false (either) or true first
-				     * condition */
+	/* index of the constant operand: "select c, true, d" is a disjunction, "select c, d, false" a conjunction */
+	int other = either ? 1 : 2;
 
 	if (LLVMIsABinaryOperator(v) && LLVMGetInstructionOpcode(v) == (either ? LLVMOr : LLVMAnd)) {
 		both[0] = LLVMGetOperand(v, 0);
@@ -62,7 +67,7 @@ static bool split_condition(LLVMValueRef v, bool either, LLVMValueRef both[2])
 	return true;
 }
 
-/* Is v true if the branch diverges or, with `uniform`, if it does not? */
+/* Returns true if v tests that the branch diverges or, if `uniform`, that it does not diverge. */
 static bool tests_divergence(LLVMValueRef v, LLVMValueRef call, bool uniform)
 {
 	LLVMIntPredicate predicate = uniform ? LLVMIntEQ : LLVMIntNE;
@@ -87,8 +92,8 @@ static void replace_test(struct low *l, LLVMValueRef test, LLVMValueRef call, bo
 }
 
 /*
- * Replaces each user of the comparison that tests for divergence, that is, joins it with another comparison of the
- * call's result.
+ * Replaces each test for divergence that uses the comparison, that is, each condition that joins it with another
+ * comparison of the call's result.
  */
 static void replace_tests(struct low *l, LLVMValueRef compare, LLVMValueRef call)
 {

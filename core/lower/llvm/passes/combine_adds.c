@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: combines adds of constants to adjacent words into one loop in which each lane of the warp adds to one word.
- * Before: low_defer_add() left a call for each such add, in programs at a kernel's exit.
+ * Does: combines adds of one constant to adjacent words in memory into one loop. The lanes of the warp share the words.
+ * Before: low_defer_add() left a call for each such add, in programs at a GPU kernel's exit.
  * After: no such call is left.
- * Requires: the passes that fold constants have run; PTX.
+ * Requires: the passes that fold constants have run. The target is PTX.
  *
- * Programs at an exit that each count something add constants to sums that are adjacent in memory (maps/layout.c). If
- * no other side effect lies between such adds, the active lanes share them, one word each, by one instruction.
+ * If several programs at one exit each count something, they add constants to sums that are adjacent in memory
+ * (maps/layout.c). If no other side effect lies between these adds, each active lane adds to its share of the words.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +15,18 @@
 #include "passes.h"
 
 #define DEFERRED_ADD "gpubpf_later"
-#define MAX_RUN_ADDS 256 /* maximum adds that are combined at once */
+#define MAX_RUN_ADDS 256 /* largest number of adds that are combined at once */
 
-/* arguments of a call of DEFERRED_ADD: address, value, offset from the array's first value, map, library function that adds */
+/*
+ * arguments of a call of DEFERRED_ADD: address, value, offset from the array's first value, map, and the library
+ * function that adds
+ */
 enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
 
 struct deferred_add {
 	LLVMValueRef call;
 	const struct gpubpf_map_layout *layout;
-	uint64_t at, value; /* at: arena offset of the word in the first copy; value: the addend */
+	uint64_t at, value; /* at: arena offset of the word in the map's first replica. value: the number to add. */
 };
 
 static LLVMValueRef get_deferred_add(struct low *l, LLVMTypeRef *type)
@@ -42,7 +45,7 @@ bool low_defer_add(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMV
 	LLVMValueRef fn, args[NARGS];
 	struct low *l = f->p->l;
 
-	/* the loop of add_adjacent() diverges, which is harmless where lanes leave the kernel */
+	/* Lanes diverge in the loop of add_adjacent(). This does no harm at an exit of the kernel. */
 	if (!l->opts->combines_adds || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT)
 		return false;
 	facts = &f->p->prog->facts->insn[pc];
@@ -77,13 +80,16 @@ static void add_one(struct low *l, const struct deferred_add *add)
 	LLVMValueRef args[] = { LLVMGetOperand(add->call, ADDRESS), LLVMGetOperand(add->call, VALUE) };
 	LLVMValueRef fn = LLVMGetOperand(add->call, FUNCTION);
 
-	if (LLVMIsAConstantInt(args[1])) /* a constant addend: the assembler combines the adds of all lanes */
+	if (LLVMIsAConstantInt(args[1])) /* the assembler combines the adds of all lanes if the value is a constant */
 		build_asm(l, "red.relaxed.gpu.global.add.u64 [$0], $1;", "l,l", args, 2);
 	else
 		LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
 }
 
-/* Adds to n words, starting at the first. The lane of rank r adds to words r, r + lanes, r + 2 * lanes, and so on. */
+/*
+ * Emits adds of a value to n adjacent words, beginning with the word of `first`. The lane with rank r among the active
+ * lanes adds to words r, r + lanes, r + 2 * lanes, and so on.
+ */
 static void add_adjacent(struct low *l, const struct deferred_add *first, uint32_t n)
 {
 	static const char constraints[] = "l,l";
@@ -104,9 +110,7 @@ static void add_adjacent(struct low *l, const struct deferred_add *first, uint32
 	build_asm(l, text, constraints, args, 2);
 }
 
-/*
- * Orders by value, then by address, so that adjacent words follow each other. Adds without layout cannot be combined.
- */
+/* Orders adds by value, then by address, so that adds to adjacent words follow each other. */
 static int compare(const void *a, const void *b)
 {
 	const struct deferred_add *x = a, *y = b;
@@ -142,7 +146,7 @@ static void finish_run(struct low *l, struct deferred_add *run, uint32_t n)
 		LLVMInstructionEraseFromParent(run[i].call);
 }
 
-/* May adds be delayed past this instruction? */
+/* Returns true if an add may be delayed until after this instruction. */
 static bool may_delay_past(LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: legalizes integers to 8, 16, 32 and 64 bits.
- * Before: functions without switches.
- * After: no integer has another width; an instruction that has no legal form is an error.
- * Requires: SPIR-V; runs after the optimizing passes.
+ * Does: legalizes integers to widths of 8, 16, 32 and 64 bits.
+ * Before: the functions have no switches.
+ * After: no integer has another width. An instruction without a legal form is an error.
+ * Requires: SPIR-V. The optimizing passes have run.
  *
- * SROA splits a word whose last byte is accessed separately into integers of 24 and 8 bits. LLVM 22's SPIR-V backend
- * uses 32 bits for the former and does not clear the upper bits, which corrupts the recombined word. Here such a value
- * gets the next legal width, with its upper bits 0.
+ * If the last byte of a word is accessed separately, SROA splits the word into integers of 24 and 8 bits. LLVM 22's
+ * SPIR-V backend stores the 24 bits in 32 bits and does not clear the upper bits, so the recombined word is wrong. This
+ * pass gives such a value the next legal width and clears its upper bits.
  *
- * The backend also lowers zext(trunc(v)) to v if v is wider than the result, which is an invalid module. The pass masks
- * v before it truncates. It expands bit reversals, for which kernels have no instruction.
+ * The backend also lowers zext(trunc(v)) to v if v is wider than the result, which makes the module invalid. The pass
+ * masks v before it truncates. The pass also expands bit reversals, because SPIR-V kernels have no instruction for
+ * them.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 /* A value of an illegal width, and its replacement. */
 struct wide {
 	LLVMValueRef old;
-	LLVMValueRef legal_value; /* a placeholder until the replacement exists, because users may precede it */
+	LLVMValueRef legal_value; /* the replacement; until it exists, a placeholder, because users may precede it */
 };
 
 struct widths {
@@ -66,7 +67,7 @@ static LLVMValueRef legal_value(struct widths *w, LLVMValueRef v)
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->wide[i].old == v)
 			return w->wide[i].legal_value;
-	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value is correct */
+	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* v is undef or poison, so any value is correct */
 }
 
 static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
@@ -101,8 +102,8 @@ static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
 }
 
 /*
- * Splits a load or store of an illegal width into accesses of single bytes. NULL: the width is not whole bytes, or the
- * access is volatile or atomic.
+ * Splits a load or store of an illegal width into accesses of single bytes. Returns NULL if the width is not a number
+ * of bytes, or the access is volatile or atomic.
  */
 static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
 {
@@ -168,7 +169,7 @@ static bool is_reversal(LLVMValueRef insn)
 	return fn && LLVMIsAFunction(fn) && LLVMGetIntrinsicID(fn) == LLVMLookupIntrinsicID(name, sizeof(name) - 1);
 }
 
-/* Reverses the bits of v: swaps neighbours, then pairs, then fours, ... */
+/* Reverses the bits of v: swaps adjacent bits, then adjacent pairs of bits, then groups of four, and so on. */
 static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMTypeOf(v);
@@ -183,7 +184,7 @@ static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
 	return v;
 }
 
-/* Builds the legal form of an instruction, before it. NULL: no legal form is known. */
+/* Builds the legal form of an instruction before it. Returns NULL if no legal form is known. */
 static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
@@ -254,7 +255,7 @@ static bool has_illegal_width(LLVMValueRef insn)
 	return LLVMIsAAllocaInst(insn) && is_odd_type(LLVMGetAllocatedType(insn));
 }
 
-/* Lists the instructions with illegal widths. 0 with *n 0: there are none. -ENOMEM. */
+/* Lists the instructions with illegal widths. Returns 0 or -ENOMEM. */
 static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t *n)
 {
 	uint32_t room = 0;
@@ -308,7 +309,7 @@ static int add_placeholders(struct widths *w, LLVMValueRef fn, LLVMValueRef *lis
 	return 0;
 }
 
-/* Replaces the old value and its placeholder by the new one. */
+/* Replaces the old value, or its placeholder, by the new value. */
 static void replace_value(struct widths *w, LLVMValueRef old, LLVMValueRef made)
 {
 	for (uint32_t i = 0; i < w->n; i++)
@@ -341,14 +342,17 @@ static int legalize_function(struct low *l, LLVMValueRef fn)
 	}
 	for (uint32_t i = 0; !err && i < n; i++) {
 		if (is_odd(list[i]))
-			/* the remaining users are erased too, so any value will do */
+			/* the remaining users are also erased, so the value does not matter */
 			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i])));
 		LLVMInstructionEraseFromParent(list[i]);
 	}
 	return err;
 }
 
-/* Replaces zext(trunc(v)), for a v wider than the result, by trunc(v & mask). NULL: insn has another form. */
+/*
+ * Returns trunc(v & mask) in place of zext(trunc(v)), if v is wider than the result. Returns NULL for any other
+ * instruction.
+ */
 static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: expands overflow checks of sums, differences and products into plain instructions.
- * Before: the module as LLVM's passes leave it.
- * After: no llvm.*.with.overflow whose two results are used separately, in SPIR-V of any width, elsewhere below 32
- * bits.
+ * Does: expands overflow checks of sums, differences and products into ordinary instructions.
+ * Before: LLVM's passes have run.
+ * After: no call of llvm.*.with.overflow is left whose two results are used separately. For SPIR-V this holds for
+ * integers of any width, for other targets for integers of fewer than 32 bits.
  * Requires: nothing.
  *
- * LLVM recognizes such tests (`x > UINT64_MAX / y`) and emits llvm.umul.with.overflow or one of five similar
- * intrinsics. LLVM 22's SPIR-V backend emits OpUMulExtended, OpIAddCarry and others for them. Intel's runtime cannot
- * read back its own output for OpUMulExtended. The backend takes a signed product's overflow from the upper half, which
- * is wrong. It has no form for signed sums. For bytes in PTX, LLVM emits a 16-bit comparison. ptxas 13.0 evaluates it
- * incorrectly for negative sums that it knows after it has unrolled a loop.
+ * LLVM recognizes such checks, for example `x > UINT64_MAX / y`, and emits llvm.umul.with.overflow or one of five
+ * similar intrinsics. The backends do not lower all of them correctly:
+ *
+ * - LLVM 22's SPIR-V backend emits OpUMulExtended, OpIAddCarry and others. Intel's runtime cannot read back its own
+ *   output for OpUMulExtended.
+ *
+ * - For a signed product the SPIR-V backend takes the overflow from the upper half, which is wrong. It cannot lower
+ *   signed sums.
+ *
+ * - For bytes in PTX, LLVM emits a 16-bit comparison. The assembler ptxas 13.0 evaluates it incorrectly if loop
+ *   unrolling makes the sum a negative constant.
  */
 #include <string.h>
 
@@ -41,8 +47,8 @@ static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 }
 
 /*
- * Returns whether a signed sum or difference overflows. A sum does if its sign differs from both operands' signs. A
- * difference does if the operands' signs differ and its sign differs from the first one's.
+ * Returns an i1: whether a signed sum or difference v overflows. A sum overflows if its sign differs from the signs of
+ * both operands. A difference overflows if the operands' signs differ and its sign differs from that of x.
  */
 static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
@@ -53,8 +59,8 @@ static LLVMValueRef sign_overflows(struct low *l, LLVMOpcode op, LLVMValueRef x,
 }
 
 /*
- * Returns whether a product overflows: it does if dividing it by x does not yield y. Division by 0 and, for the least
- * number, by -1 are handled separately.
+ * Returns an i1: whether the product v overflows, that is, whether v / x is not y. A division by 0 is avoided, and so
+ * is a division of the least number by -1.
  */
 static LLVMValueRef product_overflows(struct low *l, bool is_signed, LLVMValueRef x, LLVMValueRef y, LLVMValueRef v)
 {
@@ -82,7 +88,7 @@ static LLVMValueRef is_over(struct low *l, const struct overflow *o, LLVMValueRe
 	return LLVMBuildICmp(l->b, LLVMIntULT, o->op == LLVMAdd ? v : x, o->op == LLVMAdd ? x : y, "");
 }
 
-/* Replaces each extractvalue of the call's sum or flag. Erases the call if no use is left. */
+/* Replaces the instructions that extract the call's sum or flag. Erases the call if it has no other use. */
 static void expand(struct low *l, const struct overflow *o, LLVMValueRef call)
 {
 	LLVMValueRef x = LLVMGetOperand(call, 0), y = LLVMGetOperand(call, 1), v, over, user;
@@ -110,7 +116,7 @@ void low_expand_overflows(struct low *l)
 			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
 				const struct overflow *o = overflow_of(l, i);
 
-				/* the next instruction may be an extractvalue of this call, which expand() erases */
+				/* skip the extractvalues of this call that follow it, because expand() erases them */
 				next = LLVMGetNextInstruction(i);
 				while (o && next && LLVMIsAExtractValueInst(next) && LLVMGetOperand(next, 0) == i)
 					next = LLVMGetNextInstruction(next);

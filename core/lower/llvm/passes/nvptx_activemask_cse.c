@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: replaces an active-mask read by an earlier one if the same lanes are active at both.
+ * Does: replaces a read of the active mask by an earlier read, if the same lanes are active at both.
  * Before: each use of the active mask calls llvm.nvvm.activemask.
- * After: a call remains only where the active lanes are not known from an earlier read.
+ * After: such a call remains only if no earlier read tells the active lanes.
  * Requires: NVPTX, and no program that may end a thread.
  *
- * Two points have the same active lanes if every path between them takes only uniform branches. A branch is uniform if
- * its condition is a constant of the place, a vote's result, or is computed from these. If only some edges into a block
- * are known, the pass inserts reads on the other edges and joins them in a phi.
+ * The same lanes are active at two points if every path between them takes only uniform branches. A branch is uniform
+ * if its condition is a constant of the place, the result of a vote, or computed from these. If only some edges into a
+ * block have a known mask, the pass inserts reads on the other edges. It joins the masks in a phi.
  *
- * At a place at an instruction, %gpubpf_came holds the active mask and %gpubpf_whole is true if it is the full warp.
- * The injector computes both once for all places that the same lanes pass (backends/cuda/ptx/passes/active_mask.c).
+ * At places at single instructions, %gpubpf_came has the active mask, and %gpubpf_whole is true if all lanes of the
+ * warp are active. The injector computes both once for all places that the same lanes pass
+ * (backends/cuda/ptx/passes/active_mask.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,18 @@
 #include "passes.h"
 
 #define ACTIVE "llvm.nvvm.activemask"
-#define VOTE "llvm.nvvm.vote."            /* prefix of functions that have one result for all lanes of the mask that
-					   * they receive */
-#define CONSTANT "llvm.is.constant."      /* prefix of functions whose result is a constant of the call's instruction */
-#define MAX_DEPTH 8                       /* maximum depth of the search through a condition's operands */
-#define MAX_BLOCKS 64                     /* maximum number of blocks visited on the paths to a block */
+/* name prefix of functions whose result is the same in all lanes of the mask that they receive */
+#define VOTE "llvm.nvvm.vote."
+/* name prefix of functions whose result is a constant for each call instruction */
+#define CONSTANT "llvm.is.constant."
+#define MAX_DEPTH 8                       /* largest depth of the search through a condition's operands */
+#define MAX_BLOCKS 64                     /* largest number of blocks that a search visits on the paths to a block */
 
-/* State of the search: the active lanes of each visited block, i32; NULL: not known. */
+/* State of one search. lanes[i]: mask of the lanes that are active in block[i] (i32), or NULL if it is not known. */
 struct search {
 	struct low *l;
-	LLVMValueRef entry_lanes; /* active lanes at the function's entry, i32; NULL: not known */
+	/* mask of the active lanes at the function's entry (i32), or NULL if it is not known */
+	LLVMValueRef entry_lanes;
 	LLVMBasicBlockRef block[MAX_BLOCKS];
 	LLVMValueRef lanes[MAX_BLOCKS];
 	unsigned n;
@@ -55,7 +58,7 @@ static bool calls(LLVMValueRef v, const char *name)
 	return len >= strlen(name) && !memcmp(called, name, strlen(name));
 }
 
-/* Is v the same in all lanes of `lanes`? */
+/* Returns true if v is the same in all lanes of the mask `lanes`. */
 static bool is_uniform(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, int steps)
 {
 	if (LLVMIsAConstantInt(v) || v == lanes)
@@ -73,7 +76,7 @@ static bool is_uniform(const struct low *l, LLVMValueRef v, LLVMValueRef lanes, 
 	return true;
 }
 
-/* Do all lanes that reach a block's terminator go to one successor? */
+/* Returns true if all lanes that reach the terminator `end` of a block continue at the same successor. */
 static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRef lanes)
 {
 	if (LLVMIsASwitchInst(end))
@@ -84,8 +87,8 @@ static bool is_uniform_branch(const struct low *l, LLVMValueRef end, LLVMValueRe
 static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block);
 
 /*
- * Returns the last active-mask read in the block before `insn`; `insn` NULL: in the whole block. Without such a read,
- * returns the lanes known at the block's start; NULL: not known.
+ * Returns the last read of the active mask in the block before `insn`, or in the whole block if `insn` is NULL. If
+ * there is no such read, returns the mask that is known at the block's start, or NULL.
  */
 static LLVMValueRef lanes_before(struct search *search, LLVMBasicBlockRef block, LLVMValueRef insn)
 {
@@ -96,7 +99,10 @@ static LLVMValueRef lanes_before(struct search *search, LLVMBasicBlockRef block,
 	return i ? i : lanes_at(search, block);
 }
 
-/* Returns the lanes that reach a block through this use, which is an edge if the user is a terminator. */
+/*
+ * Returns the mask of the lanes that reach a block on an edge, or NULL. `use` is a use of the block; it is an edge if
+ * the user is a terminator.
+ */
 static LLVMValueRef lanes_on_edge(struct search *search, LLVMUseRef use)
 {
 	LLVMValueRef end = LLVMGetUser(use), lanes;
@@ -119,14 +125,15 @@ static LLVMValueRef lanes_at(struct search *search, LLVMBasicBlockRef block)
 	if (at == MAX_BLOCKS)
 		return NULL;
 	search->block[search->n] = block;
-	search->lanes[search->n++] = NULL; /* NULL during the search: a cycle provides no mask */
+	/* NULL while the block's predecessors are searched, because a cycle supplies no mask */
+	search->lanes[search->n++] = NULL;
 	lanes = lanes_on_edge(search, use);
 	while (lanes && (use = LLVMGetNextUse(use)))
 		lanes = lanes_on_edge(search, use) == lanes ? lanes : NULL;
 	return search->lanes[at] = lanes;
 }
 
-/* -- blocks with some known edges -- */
+/* -- blocks for which only some edges have a known mask -- */
 
 static LLVMValueRef read_active_mask(struct low *l, LLVMValueRef like)
 {
@@ -135,7 +142,7 @@ static LLVMValueRef read_active_mask(struct low *l, LLVMValueRef like)
 	return LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, NULL, 0, "");
 }
 
-/* Inserts a block on an edge of the terminator. The block reads the active mask. */
+/* Inserts a block, which reads the active mask, on an edge of the terminator. Returns the read. */
 static LLVMValueRef read_mask_on_edge(struct low *l, LLVMValueRef end, unsigned successor, LLVMValueRef like)
 {
 	LLVMBasicBlockRef to = LLVMGetSuccessor(end, successor), between = LLVMInsertBasicBlockInContext(l->ctx, to, "");
@@ -149,7 +156,8 @@ static LLVMValueRef read_mask_on_edge(struct low *l, LLVMValueRef end, unsigned 
 }
 
 /*
- * Returns the single predecessor whose lanes all go to this block. NULL: there are several, or not all lanes go there.
+ * Returns the block's predecessor if it is the only one and all its lanes continue in this block. Otherwise returns
+ * NULL.
  */
 static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockRef block)
 {
@@ -160,8 +168,8 @@ static LLVMBasicBlockRef single_predecessor(const struct low *l, LLVMBasicBlockR
 }
 
 /*
- * Some edges into the block, or into one that dominates it, have a known mask: reads the mask on the other edges and
- * returns a phi of all. NULL: not possible.
+ * Looks for a known mask on some edges into the block, or into a block that dominates it. Inserts reads on the other
+ * edges and returns a phi of all masks. Returns NULL if this is not possible.
  */
 static LLVMValueRef insert_mask_phi(struct low *l, struct search *search, LLVMValueRef mask_read)
 {
@@ -217,7 +225,7 @@ static void reuse_masks_in_blocks(struct low *l, LLVMValueRef fn, LLVMValueRef e
 		reuse_masks(l, block, entry_lanes);
 }
 
-/* Is fn the body of places at instructions? */
+/* Returns true if fn is a site's body for places at single instructions. */
 static bool is_at_insns(const struct low *l, LLVMValueRef fn)
 {
 	static const char inlined[] = "gpubpf_inline_";
@@ -239,7 +247,7 @@ static bool compares_full_mask(LLVMValueRef user, LLVMValueRef lanes)
 	return LLVMIsAConstantInt(other) && LLVMConstIntGetSExtValue(other) == -1;
 }
 
-/* Is v a phi of active-mask reads and `entry_lanes` only? */
+/* Returns true if v is a phi whose values are only reads of the active mask and `entry_lanes`. */
 static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 {
 	bool is = LLVMIsAPHINode(v);
@@ -249,7 +257,10 @@ static bool is_mask_phi(LLVMValueRef v, LLVMValueRef entry_lanes)
 	return is;
 }
 
-/* Returns an i1: is `lanes` the full warp? `lanes` is entry_lanes, an active-mask read, or a phi of these. */
+/*
+ * Returns an i1: whether the mask `lanes` has all lanes of the warp. `lanes` is entry_lanes, a read of the active mask,
+ * or a phi of these.
+ */
 static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef phi, is;
@@ -271,7 +282,9 @@ static LLVMValueRef is_full_warp(struct low *l, LLVMValueRef lanes, LLVMValueRef
 	return phi;
 }
 
-/* Replaces comparisons of the mask with the full warp by %gpubpf_whole, so that no place computes them again. */
+/*
+ * Replaces comparisons of the mask with the full warp by %gpubpf_whole, so that they are not computed at every place.
+ */
 static void replace_full_mask_tests(struct low *l, LLVMValueRef lanes, LLVMValueRef entry_lanes, LLVMValueRef whole)
 {
 	LLVMValueRef all = NULL;
@@ -298,7 +311,7 @@ static void erase_unused(LLVMValueRef v)
 		LLVMInstructionEraseFromParent(v);
 }
 
-/* Processes the body of a place at an instruction. */
+/* Processes a site's body for places at single instructions. */
 static void process_insn_place(struct low *l, LLVMValueRef fn)
 {
 	LLVMValueRef entry_lanes, read, whole;
@@ -314,7 +327,10 @@ static void process_insn_place(struct low *l, LLVMValueRef fn)
 	erase_unused(entry_lanes);
 }
 
-/* Can no program end threads? A program that can may leave a mask with lanes that have exited. */
+/*
+ * Returns true if no program of the job can end threads. After such an end, an earlier mask would include lanes that
+ * have exited.
+ */
 static bool has_no_thread_end(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)

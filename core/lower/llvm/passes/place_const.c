@@ -2,19 +2,19 @@
 /*
  * Does: decides whether a value is a constant in a place's text, such as the number of bytes that an instruction
  * accesses.
- * Before: low_is_place_const() left a call with the value.
- * After: each call is replaced by %gpubpf_told or by 0.
+ * Before: low_is_place_const() left a call with the value as argument.
+ * After: the call is replaced by %gpubpf_told, or by 0 if the value is not a constant at any place.
  * Requires: the passes that expose a value's operands have run.
  *
- * Such a value is the same in all lanes. The injector declares %gpubpf_told at each place: 1 if the place's text
- * contains the value as a constant, 0 if a register holds it.
+ * A constant in a place's text is the same in all lanes. The injector declares %gpubpf_told at each place. It is 1 if
+ * the place's text contains the value as a constant, and 0 if the value is in a register.
  */
 #include <string.h>
 
 #include "passes.h"
 
 #define PLACE_CONST_CALL "gpubpf_is_told"
-#define MAX_DEPTH 8 /* maximum depth of the search through a value's operands */
+#define MAX_DEPTH 8 /* largest depth of the search through a value's operands */
 
 static unsigned mark(const struct low *l)
 {

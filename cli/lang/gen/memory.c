@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generates the code of values that are bytes in memory: strings, tuples and buffers. */
+#include <linux/bpf.h>
+
+#include "gen.h"
+
+enum { CURRENT_COMM = 16, TASK_NAME = 16 };
+
+#define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
+
+void gen_copy(struct gen *g, int to, int to_off, int from, int from_off, uint32_t size)
+{
+	for (int i = 0; i < (int)size; i += 8) {
+		gen_load(g, R1, from, from_off + i, 8);
+		gen_store(g, to, to_off + i, R1, 8);
+	}
+}
+
+void gen_put(struct gen *g, const struct lang_node *n, int to)
+{
+	if (lang_is_in_memory(n->type)) {
+		gen_memory(g, n, to);
+		return;
+	}
+	gen_expr(g, n);
+	gen_store(g, R10, to, R0, 8);
+}
+
+int gen_temporary(struct gen *g, const struct lang_node *n, uint32_t *size)
+{
+	int at;
+
+	*size = n->type.base == LANG_TEXT || n->type.base == LANG_KERNEL ? GPUBPF_CTX_NAME : lang_size(n->type);
+	at = gen_push(g, *size);
+	gen_memory(g, n, at);
+	return at;
+}
+
+static void ternary(struct gen *g, const struct lang_node *n, int to)
+{
+	uint32_t no = gen_label(g), end = gen_label(g);
+
+	gen_branch(g, n->a, false, no);
+	gen_memory(g, n->b, to);
+	gen_goto(g, end);
+	gen_place_label(g, no);
+	gen_memory(g, n->c, to);
+	gen_place_label(g, end);
+}
+
+static void copy_from_map(struct gen *g, const struct lang_node *n, int to)
+{
+	uint32_t none = gen_label(g), end = gen_label(g), size = lang_size(n->type);
+
+	gen_lookup(g, n);
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
+	gen_copy(g, R10, to, R0, 0, size);
+	gen_goto(g, end);
+	gen_place_label(g, none);
+	gen_imm(g, R1, 0);
+	for (uint32_t i = 0; i < size; i += 8)
+		gen_store(g, R10, to + (int)i, R1, 8);
+	gen_place_label(g, end);
+}
+
+/* Store the name of the current task, which helper 16 writes to 16 bytes. */
+static void task_name(struct gen *g, int to)
+{
+	gen_literal(g, "", to);
+	gen_mov(g, R1, R10);
+	gen_alu_imm(g, BPF_ADD, R1, to);
+	gen_imm(g, R2, TASK_NAME);
+	gen_call(g, CURRENT_COMM);
+}
+
+bool gen_reads_kernel(const struct gen *g)
+{
+	return lang_is_linux(g->block) &&
+	       (g->probe->linux_kind == LANG_LINUX_KPROBE || g->probe->linux_kind == LANG_LINUX_KRETPROBE);
+}
+
+static void word(struct gen *g, const struct lang_node *n, int to)
+{
+	if (n->builtin.source == LANG_SOURCE_COMM)
+		task_name(g, to);
+	else if (n->builtin.source == LANG_SOURCE_PROBE)
+		gen_literal(g, g->probe->section, to);
+	else
+		gen_copy(g, R10, to, R9, n->type.base == LANG_KERNEL ? FIELD(kernel_name) : (int)n->builtin.at,
+			 GPUBPF_CTX_NAME);
+}
+
+static void tuple(struct gen *g, const struct lang_node *n, int to)
+{
+	for (const struct lang_node *e = n->list; e; e = e->next) {
+		gen_put(g, e, to);
+		to += (int)lang_size(e->type);
+	}
+}
+
+/*
+ * Find the element of a tuple: it is at the returned offset of the register *base. The element of a variable is where
+ * the variable is. Other tuples are computed on the stack; *size is then the number of bytes to free with gen_pop().
+ */
+static int find_part(struct gen *g, const struct lang_node *n, int *base, uint32_t *size)
+{
+	const struct lang_shape *shape = n->a->type.shape;
+	int at;
+
+	*size = 0;
+	if (n->a->kind == LANG_N_VAR) {
+		*base = gen_frame(g);
+		return n->a->var->at + (int)shape->at[n->value];
+	}
+	if (n->a->kind == LANG_N_PART)
+		return find_part(g, n->a, base, size) + (int)shape->at[n->value];
+	at = gen_temporary(g, n->a, size);
+	*base = R10;
+	return at + (int)shape->at[n->value];
+}
+
+static void copy_part(struct gen *g, const struct lang_node *n, int to)
+{
+	uint32_t size;
+	int base, at = find_part(g, n, &base, &size);
+
+	gen_copy(g, R10, to, base, at, lang_size(n->type));
+	gen_pop(g, size);
+}
+
+void gen_part(struct gen *g, const struct lang_node *n)
+{
+	uint32_t size;
+	int base, at = find_part(g, n, &base, &size);
+
+	gen_load(g, R0, base, at, 8);
+	gen_pop(g, size);
+}
+
+static void value_block(struct gen *g, const struct lang_node *n, int to)
+{
+	for (const struct lang_node *s = n->list; s; s = s->next)
+		gen_statement(g, s);
+	g->is_result_used = true;
+	gen_memory(g, n->a, to);
+}
+
+static void function_call(struct gen *g, const struct lang_node *n, int to)
+{
+	gen_body(g, n);
+	gen_copy(g, R10, to, gen_frame(g), n->var->at, lang_size(n->type));
+}
+
+static void variable(struct gen *g, const struct lang_node *n, int to)
+{
+	gen_copy(g, R10, to, gen_frame(g), n->var->at, lang_size(n->type));
+}
+
+static void string(struct gen *g, const struct lang_node *n, int to)
+{
+	gen_literal(g, n->text, to);
+}
+
+void gen_memory(struct gen *g, const struct lang_node *n, int to)
+{
+	static void (*const kinds[])(struct gen *g, const struct lang_node *n, int to) = {
+		[LANG_N_STRING] = string,      [LANG_N_BUILTIN] = word,      [LANG_N_VAR] = variable,
+		[LANG_N_MAP] = copy_from_map,  [LANG_N_TERNARY] = ternary,   [LANG_N_TUPLE] = tuple,
+		[LANG_N_PART] = copy_part,     [LANG_N_VALUE] = value_block, [LANG_N_FN] = function_call,
+		[LANG_N_CALL] = gen_text_call,
+	};
+
+	if (n->kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[n->kind])
+		kinds[n->kind](g, n, to);
+}

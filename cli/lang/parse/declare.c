@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses declarations before the probes: config = { }, macro, fn, and lines that begin with #. */
+#include "cli/lang/lang.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "parse.h"
+
+enum effect { NONE, MAP_KEYS, LOOP_STEPS, PRINT_MAPS };
+
+static const struct {
+	const char *name;
+	enum effect effect;
+} settings[] = {
+#define LANG_CONFIG(name, effect, meaning) { name, effect },
+#include "cli/lang/tree/config.def"
+};
+
+/* Return the name in lower case and without the prefix of an environment variable. */
+static const char *plain_name(struct lang *l, const char *word)
+{
+	char *name = lang_copy(l, word, strlen(word));
+
+	for (char *c = name; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return !name ? "" : !strncmp(name, "bpftrace_", 9) ? name + 9 : name;
+}
+
+static bool truth(struct lang_parser *p)
+{
+	if (p->lex.token == LANG_T_NUMBER)
+		return p->lex.number;
+	if (!lang_word_is(p, "true") && !lang_word_is(p, "false"))
+		lang_fail(p->l, p->lex.pos, "write true or false", "this is neither true nor false");
+	return lang_word_is(p, "true");
+}
+
+static uint64_t number(struct lang_parser *p, uint32_t most)
+{
+	if (p->lex.token != LANG_T_NUMBER || !p->lex.number || p->lex.number > most)
+		lang_fail(p->l, p->lex.pos, "max_map_keys = 4096", "the value is a number from 1 to %u", most);
+	return p->lex.number;
+}
+
+static void apply(struct lang_parser *p, enum effect effect)
+{
+	struct lang_settings *s = &p->l->settings;
+
+	if (effect == PRINT_MAPS)
+		s->keeps_maps = !truth(p);
+	else if (effect == MAP_KEYS)
+		s->max_map_keys = number(p, LANG_MAX_DECLARED_KEYS);
+	else if (effect == LOOP_STEPS)
+		s->max_loop_steps = number(p, LANG_LOOP_STEPS);
+}
+
+static void setting(struct lang_parser *p)
+{
+	const char *name = plain_name(p->l, p->lex.string);
+	size_t i = 0, n = sizeof(settings) / sizeof(settings[0]);
+
+	while (i < n && strcmp(settings[i].name, name))
+		i++;
+	if (p->lex.token != LANG_T_WORD || i == n)
+		lang_fail(p->l, p->lex.pos, "gpubpf-lang(7) lists the names, such as max_map_keys",
+			  "%.60s is not a setting", p->lex.string);
+	lang_next(&p->lex);
+	lang_expect(p, LANG_T_SET, "after the name");
+	if (p->lex.token != LANG_T_NUMBER && p->lex.token != LANG_T_WORD && p->lex.token != LANG_T_STRING)
+		lang_fail(p->l, p->lex.pos, "max_map_keys = 4096", "a setting is a number, a word or a string");
+	apply(p, i < n ? settings[i].effect : NONE);
+	lang_next(&p->lex);
+	if (p->lex.token != LANG_T_RBRACE)
+		lang_expect(p, LANG_T_SEMICOLON, "after the setting");
+}
+
+static void config(struct lang_parser *p)
+{
+	uint32_t pos = p->lex.at;
+
+	if (p->l->blocks)
+		lang_fail(p->l, pos, "put it before the first probe", "config must precede all probes");
+	lang_next(&p->lex);
+	lang_next(&p->lex);
+	lang_expect(p, LANG_T_SET, "after config");
+	lang_expect(p, LANG_T_LBRACE, "after config =");
+	while (p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END && !p->l->failed)
+		if (!lang_accept(p, LANG_T_SEMICOLON))
+			setting(p);
+	if (p->lex.token == LANG_T_END)
+		lang_fail(p->l, pos, "end it with }", "config is not terminated");
+}
+
+/* -- # -- */
+
+/* Return the end of the line at the position. A backslash at its end continues the line. */
+static uint32_t line_end(const struct lang *l, uint32_t at)
+{
+	while (at < l->size && (l->text[at] != '\n' || (at && l->text[at - 1] == '\\')))
+		at++;
+	return at;
+}
+
+static void define(struct lang_parser *p, uint32_t end)
+{
+	struct lang_define *d = lang_alloc(p->l, sizeof(*d));
+
+	lang_next(&p->lex);
+	if (!d)
+		return;
+	*d = (struct lang_define){ p->l->defines, p->lex.string, p->lex.at, end };
+	if (p->lex.token != LANG_T_WORD)
+		lang_fail(p->l, p->lex.pos, "#define LIMIT 100", "#define needs a name, which is not yet defined");
+	else if (p->lex.at < p->l->size && p->l->text[p->lex.at] == '(')
+		lang_fail(p->l, p->lex.pos, lang_format(p->l, "write macro %s(x) { ... }", d->name),
+			  "#define with parameters is not supported");
+	p->l->defines = d;
+	p->lex.at = end;
+}
+
+static void directive(struct lang_parser *p)
+{
+	uint32_t pos = p->lex.at, end = line_end(p->l, pos);
+
+	p->lex.at++;
+	lang_next(&p->lex);
+	if (lang_word_is(p, "define"))
+		define(p, end);
+	else if (lang_word_is(p, "include"))
+		lang_fail(p->l, pos, "remove it; write constants with #define",
+			  "#include is not supported: a script is a single file");
+	else
+		lang_fail(p->l, pos, "#define NAME value", "only #define is supported");
+}
+
+static bool begins_with(const struct lang_parser *p, const char *word, const char *after)
+{
+	const struct lang *l = p->l;
+	size_t n = strlen(word);
+
+	return l->size - p->lex.at > n && !memcmp(l->text + p->lex.at, word, n) && strchr(after, l->text[p->lex.at + n]);
+}
+
+bool lang_declaration(struct lang_parser *p)
+{
+	if (p->l->text[p->lex.at] == '#')
+		directive(p);
+	else if (begins_with(p, "config", " \t\n="))
+		config(p);
+	else if (begins_with(p, "macro", " \t\n") || begins_with(p, "fn", " \t\n"))
+		lang_skip_definition(p);
+	else
+		return false;
+	return true;
+}

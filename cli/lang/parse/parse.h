@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations that the files of this folder share. */
+#ifndef GPUBPF_CLI_LANG_PARSE_PARSE_H
+#define GPUBPF_CLI_LANG_PARSE_PARSE_H
+
+#include "cli/lang/lang.h"
+
+/* Find all definitions of macros and functions, because a call may precede the definition. */
+void lang_find_macros(struct lang *l);
+/* Skip the definition that begins at the lexer's position. */
+void lang_skip_definition(struct lang_parser *p);
+/* Parse the name of a type, and store its size in bits if it is an integer. */
+void lang_read_type(struct lang_parser *p, struct lang_type *type, uint32_t *bits);
+/* parses the name of a field of the block's tracepoint, as in args.filename */
+struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos);
+/* parses sizeof() or getopt(); returns NULL for another word */
+struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos);
+/* returns nsecs of another clock: the sum of n and the distance between the clocks when the text is compiled */
+struct lang_node *lang_clock(struct lang_parser *p, struct lang_node *n, const char *clock);
+struct lang_node *lang_primary(struct lang_parser *p); /* parses an operand without suffixes */
+struct lang_node *lang_unary(struct lang_parser *p);   /* parses an operand with its prefixes and suffixes */
+
+#endif

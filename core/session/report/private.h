@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The members of struct session_report, for the files of this folder. */
+#ifndef GPUBPF_SESSION_REPORT_PRIVATE_H
+#define GPUBPF_SESSION_REPORT_PRIVATE_H
+
+#include "core/session/private.h"
+#include "missed.h"
+
+struct session_report {
+	struct gpubpf_kernel_table *table; /* NULL: not created yet */
+	int table_fd;
+	uint64_t plan;                     /* generation number of the plan; even */
+	uint32_t nplan;                    /* number of links that were added to the new plan */
+	struct gpubpf_kernel_stats *stats; /* [nstats] cache of gpubpf_session__kernel() */
+	struct gpubpf_missed *missed;      /* [nstats] */
+	uint32_t nstats;
+	enum gpubpf_moment moment;
+};
+
+#endif

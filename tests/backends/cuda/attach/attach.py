@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""attach.py [--idle] GPUBPF LIVE OBJECT DRIVER: attaches to a running CUDA application of the fake driver that checks its own results.
+
+GPUBPF_TEST_ROUNDS is the number of attaches and detaches (default: 8). GPUBPF_TEST_KILLS is the number of times that the test kills the tool
+(default: 25)."""
+import atexit
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+import tap
+
+PREPARED = sys.argv[1] == "--idle" # the applications run under gpubpf run --idle, so no function is patched
+if PREPARED:
+    del sys.argv[1]
+GPUBPF, LIVE, OBJECT, DRIVER = (os.path.abspath(p) for p in sys.argv[1:5])
+ROUNDS = int(os.environ.get("GPUBPF_TEST_ROUNDS", "8"))
+KILLS = int(os.environ.get("GPUBPF_TEST_KILLS", "25"))
+ITEMS = 64 # GPU threads per launch
+SCRATCH = tempfile.TemporaryDirectory()
+ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not re.match("GPUBPF|FAKE_CUDA|CUDA_VISIBLE", k)}, "LD_LIBRARY_PATH": os.path.dirname(DRIVER),
+               "XDG_RUNTIME_DIR": SCRATCH.name, "XDG_CACHE_HOME": SCRATCH.name, "GPUBPF_PTXAS": ""}
+REPORT = os.path.join(SCRATCH.name, "report.json")
+RUNNING = []
+atexit.register(lambda: [process.kill() for process in RUNNING])
+
+
+class Application:
+    """A running application that has printed its first line."""
+    def __init__(self, *words):
+        prefix = [GPUBPF, "run", "--idle", "--"] if PREPARED else []
+        self.process = subprocess.Popen([*prefix, LIVE, *words], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        RUNNING.append(self.process)
+        self.first = self.process.stdout.readline().strip()
+        self.pid = self.process.pid
+
+    def end(self, name):
+        """Stop the application, and check that its results are right. Returns its number of launches."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        out = self.process.communicate(timeout=120)[0]
+        found = re.search(r"launches (\d+) wrong 0$", out.strip())
+        tap.ok(found and self.process.returncode == 0, f"{name}: the application's results are right", out, self.process.returncode)
+        return int(found[1]) if found else 0
+
+    def code(self):
+        """Returns the driver's code in memory and in its file."""
+        memory, file = b"", b""
+        for line in open(f"/proc/{self.pid}/maps", encoding="ascii"):
+            span, flags, offset, _, _, *path = line.split()
+            if flags == "r-xp" and path and path[0] == os.path.realpath(DRIVER):
+                begin, end = (int(x, 16) for x in span.split("-"))
+                with open(f"/proc/{self.pid}/mem", "rb") as f:
+                    f.seek(begin)
+                    memory += f.read(end - begin)
+                with open(DRIVER, "rb") as f:
+                    f.seek(int(offset, 16))
+                    file += f.read(end - begin).ljust(end - begin, b"\0")
+        return memory, file
+
+    def is_restored(self):
+        memory, file = self.code()
+        return memory and memory == file
+
+    def sizes(self):
+        """Returns the numbers of descriptors, of mappings of files and memfds, and of threads."""
+        maps = open(f"/proc/{self.pid}/maps", encoding="ascii").read()
+        files = [line for line in maps.splitlines() if "/" in line]
+        return len(os.listdir(f"/proc/{self.pid}/fd")), len(files), len(os.listdir(f"/proc/{self.pid}/task"))
+
+
+def smallest(app):
+    """The sizes once threads of earlier sessions have ended; the one of a killed tool waits 2 s."""
+    sizes = app.sizes()
+    for _ in range(60):
+        time.sleep(0.05)
+        sizes = min(sizes, app.sizes())
+    return sizes
+
+
+def attach(app, seconds, *words):
+    """Attach. Returns the exit status, [launches, probed, missed], the count of the probe, and the output."""
+    if os.path.exists(REPORT):
+        os.remove(REPORT)
+    done = subprocess.run([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-d", str(seconds), "-j", "-r", REPORT, *words], capture_output=True, text=True,
+                          env=ENVIRONMENT, timeout=120)
+    out = done.stdout + done.stderr
+    if not os.path.exists(REPORT):
+        return done.returncode, [0, 0, 0], 0, out
+    report = json.load(open(REPORT, encoding="utf-8"))
+    counted = sum(int(e.get("value", 0)) for e in report["maps"][0]["entries"])
+    kernels = [sum(k[what] for k in report["kernels"]) for what in ("launches", "probed")]
+    missed = sum(sum(k["missed_by"].values()) for k in report["kernels"])
+    return done.returncode, [*kernels, missed], counted, out + json.dumps(report["kernels"])
+
+
+def attach_until(app, seconds, done):
+    """Like attach(), in sessions until done(result): on a busy machine the first twin takes long."""
+    until = time.time() + 120
+    while True:
+        result = attach(app, seconds)
+        if result[0] or done(result) or time.time() > until:
+            return result
+
+
+def probed(app, seconds=1):
+    """A session that has probed a launch."""
+    return attach_until(app, seconds, lambda result: result[1][1])
+
+
+def is_exact(result):
+    status, (launches, probes, missed), counted, _ = result
+    return status == 0 and probes and launches == probes + missed and counted == probes * ITEMS
+
+
+def test_rounds():
+    name = f"{ROUNDS} rounds, 4 threads"
+    app = Application("4")
+    first_result = probed(app, 3)
+    first, bad = smallest(app), []
+    tap.ok(app.is_restored(), f"{name}: after the first, the driver's code is as in its file")
+    for _ in range(ROUNDS):
+        result = probed(app, 0.5)
+        if not is_exact(result) or not app.is_restored():
+            bad.append(result)
+    tap.ok(is_exact(first_result) and not bad, f"{name}: each count is the probed launches times {ITEMS}, the code is restored", first_result, *bad[:2])
+    tap.ok(smallest(app) == first, f"{name}: descriptors, files and threads as after the first", first, app.sizes())
+    app.end(name)
+
+
+def test_modes():
+    for mode, what in (("library", "a kernel of a library that was loaded before"), ("new", "modules loaded after the attach"), ("settings", "a function with a setting that is older"),
+                        ("fork", "an application that forks")):
+        app = Application("2", mode)
+        result = probed(app, 2)
+        tap.ok(is_exact(result), f"{what}: probed", result)
+        tap.ok(app.is_restored(), f"{what}: restored")
+        app.end(what)
+    lost = (("memory", "a module from memory", "loaded from memory before the attach"),
+            ("same", "a kernel from memory with the name of another", "its code differs from the kernel of that name in cuda-live"),
+            ("several", "a kernel of two fat binaries", "several images of the process may contain it"))
+    for mode, what, _ in lost if PREPARED else ():
+        app = Application("2", mode)
+        result = probed(app, 2)
+        tap.ok(is_exact(result), f"{what}: probed in a prepared process", result)
+        app.end(what)
+    for mode, what, reason in () if PREPARED else lost:
+        app = Application("2", mode)
+        status, (launches, probes, missed), counted, out = attach_until(app, 2, lambda result: reason in result[3])
+        tap.ok(status == 0 and launches == missed and not probes and not counted and reason in out, f"{what}: missed, with the reason", out)
+        app.end(what)
+
+
+def test_graphs():
+    app = Application("2", "graph")
+    status, (launches, probes, missed), counted, out = attach_until(app, 3, lambda result: result[1][1] and "recorded in a CUDA graph" in result[3])
+    tap.ok(status == 0 and probes and missed and counted == probes * ITEMS and "recorded in a CUDA graph" in out,
+           "graphs: launches outside are probed, others are missed with the reason", out)
+    app.end("graphs")
+
+
+def test_late():
+    app = Application("1", "late")
+    tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-v"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT)
+    time.sleep(1)
+    os.kill(app.pid, signal.SIGUSR1)
+    for _ in range(600):
+        done = subprocess.run([GPUBPF, "session", "report", "-j"], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+        if re.search(r'"probed": *[1-9]', done.stdout):
+            break
+        time.sleep(0.1)
+    tool.send_signal(signal.SIGINT)
+    out = tool.communicate(timeout=120)[0]
+    tap.ok(re.search(r"^ +add +\d+ +[1-9]", out, re.M), "the driver loaded after the attach: probed", out)
+    app.end("the driver loaded later")
+
+
+def test_known_launches():
+    """Launches that begin after the attach and end before the detach are counted, each once."""
+    for rounds in range(3):
+        app = Application("4", "bursts")
+        tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-j", "-r", REPORT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT)
+        wait_patched(app)
+        time.sleep(0.2)
+        for _ in range(3):
+            os.kill(app.pid, signal.SIGUSR1)
+            app.process.stdout.readline()
+        tool.send_signal(signal.SIGINT)
+        out = tool.communicate(timeout=120)[0]
+        os.kill(app.pid, signal.SIGUSR1)
+        app.process.stdout.readline()
+        report = json.load(open(REPORT, encoding="utf-8"))
+        launches, probes = (sum(k[what] for k in report["kernels"]) for what in ("launches", "probed"))
+        counted = sum(int(e.get("value", 0)) for e in report["maps"][0]["entries"])
+        tap.ok(launches == 4 * 3000 and counted == probes * ITEMS, f"round {rounds}: all launches of three bursts are counted, each once", launches, probes, counted, out)
+        app.end(f"round {rounds}")
+
+
+def wait_patched(app):
+    """Wait until the tool has patched the driver. In a prepared process, wait for the agent and for a while more."""
+    for _ in range(400):
+        if PREPARED and "gpubpf-agent" in open(f"/proc/{app.pid}/maps", encoding="ascii").read():
+            time.sleep(2)
+            return app.is_restored()
+        if not app.is_restored():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_kills():
+    name = f"{KILLS} kills of the tool"
+    app = Application("3")
+    probed(app, 2)
+    first = smallest(app)
+    for _ in range(KILLS):
+        tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-d", "0.2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+        time.sleep(random.choice([random.uniform(0, 0.05), random.uniform(0, 0.5)]))
+        tool.kill()
+        tool.wait()
+        if app.process.poll() is not None:
+            break
+    tap.ok(app.process.poll() is None, f"{name}: the application lives", app.process.poll())
+    for _ in range(100):
+        result = probed(app, 1)
+        if result[0] == 0:
+            break
+        time.sleep(0.1)
+    tap.ok(is_exact(result), f"{name}: the next tool's count is exact", result)
+    tap.ok(app.is_restored(), f"{name}: the driver's code is as in its file")
+    tap.ok(smallest(app) == first, f"{name}: nothing is left", first, app.sizes())
+    app.end(name)
+
+
+def test_one_kill():
+    app = Application("2")
+    tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    patched = wait_patched(app)
+    tool.kill()
+    tool.wait()
+    for _ in range(200):
+        time.sleep(0.05)
+        if app.is_restored():
+            break
+    tap.ok(patched and app.is_restored(), "the tool is killed: the agent restores the driver's code", patched)
+    app.end("one kill")
+
+
+if os.uname().machine != "x86_64":
+    tap.skip_all("attach works on x86-64 only")
+TESTS = [test_rounds, test_modes, test_graphs, test_late, test_known_launches, test_one_kill, test_kills]
+for test in TESTS:
+    if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
+        test()
+tap.plan()

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live THREADS [MODE]: an OpenCL application that runs until SIGRTMIN and checks each of its results. It prints
+ * "ready", and at the end "launches N wrong N". Each thread has its own queue, kernel and buffer. MODE is one of these
+ * words.
+ *
+ * Mode once: set the arguments once, not before each launch.
+ * Mode late: load the OpenCL library only after SIGUSR1.
+ * Mode new: create program and kernel again after each 50 launches.
+ * Mode il: create the program from the SPIR-V file $LIVE_IL.
+ * Mode binary: create the program from its own binary.
+ * Mode fork: fork a child every 200 launches. The child ends at once.
+ * A number N: end after N launches of each thread.
+ */
+#define CL_TARGET_OPENCL_VERSION 210
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ITEMS 256
+#define FUNCTIONS(F)                                                                                                         \
+	F(clGetPlatformIDs)                                                                                                  \
+	F(clGetDeviceIDs)                                                                                                    \
+	F(clCreateContext) F(clCreateProgramWithSource) F(clCreateProgramWithIL) F(clCreateProgramWithBinary)                \
+	F(clGetProgramInfo) F(clGetProgramBuildInfo) F(clBuildProgram) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clCreateCommandQueue) \
+	F(clCreateBuffer) F(clEnqueueWriteBuffer) F(clEnqueueReadBuffer) F(clSetKernelArg) F(clEnqueueNDRangeKernel) F(clFinish)
+
+static struct {
+#define F(name) __typeof__(name) *name;
+	FUNCTIONS(F)
+#undef F
+} cl;
+static const char source[] = "__kernel void add(__global int *a, int n) { a[get_global_id(0)] += n; }";
+static volatile sig_atomic_t stopped, started; /* SIGRTMIN stops it: LLVM deletes PoCL's temporary files at SIGTERM */
+static cl_context context;
+static cl_device_id device;
+static const char *mode;
+static unsigned long most, launches, wrong;
+
+static void on_stop(int signal)
+{
+	stopped = 1;
+}
+
+static void on_start(int signal)
+{
+	started = 1;
+}
+
+static void die(const char *what)
+{
+	printf("%s failed\n", what);
+	exit(2);
+}
+
+static void load(void)
+{
+	void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
+
+	if (!lib)
+		die("libOpenCL.so.1");
+#define F(name)                                        \
+	*(void **)&cl.name = dlsym(lib, #name);        \
+	if (!cl.name)                                  \
+		die(#name);
+	FUNCTIONS(F)
+#undef F
+}
+
+static cl_program from_il(void)
+{
+	FILE *f = fopen(getenv("LIVE_IL") ? getenv("LIVE_IL") : "", "r");
+	static char il[1 << 16];
+	cl_program p;
+	cl_int err;
+
+	if (!f)
+		die("LIVE_IL");
+	p = cl.clCreateProgramWithIL(context, il, fread(il, 1, sizeof(il), f), &err);
+	fclose(f);
+	return p;
+}
+
+static cl_program from_binary(cl_program built)
+{
+	unsigned char *binary;
+	cl_program p;
+	size_t size;
+	cl_int err;
+
+	if (cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) || !(binary = malloc(size)) ||
+	    cl.clGetProgramInfo(built, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL))
+		die("CL_PROGRAM_BINARIES");
+	p = cl.clCreateProgramWithBinary(context, 1, &device, &size, (const unsigned char **)&binary, NULL, &err);
+	free(binary);
+	cl.clReleaseProgram(built);
+	return p;
+}
+
+static void build(cl_program p)
+{
+	char log[2000] = "";
+
+	if (p && !cl.clBuildProgram(p, 1, &device, "", NULL, NULL))
+		return;
+	if (p)
+		cl.clGetProgramBuildInfo(p, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+	printf("%s\n", log);
+	die("clBuildProgram");
+}
+
+static cl_program create_program(void)
+{
+	const char *text = source;
+	cl_program p;
+	cl_int err;
+
+	p = !strcmp(mode, "il") ? from_il() : cl.clCreateProgramWithSource(context, 1, &text, NULL, &err);
+	build(p);
+	if (!strcmp(mode, "binary")) {
+		p = from_binary(p);
+		build(p);
+	}
+	return p;
+}
+
+static cl_program shared;
+
+static cl_kernel create_kernel(cl_program *own)
+{
+	cl_int err;
+
+	*own = !strcmp(mode, "new") ? create_program() : NULL;
+	return cl.clCreateKernel(*own ? *own : shared, "add", &err);
+}
+
+static void set_args(cl_kernel k, cl_mem buffer, cl_int n)
+{
+	if (cl.clSetKernelArg(k, 0, sizeof(buffer), &buffer) || cl.clSetKernelArg(k, 1, sizeof(n), &n))
+		die("clSetKernelArg");
+}
+
+static void fork_child(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+static void *work(void *arg)
+{
+	cl_int err, values[ITEMS] = { 0 }, want = 0, n = 1;
+	cl_command_queue q = cl.clCreateCommandQueue(context, device, 0, &err);
+	cl_mem buffer = cl.clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(values), NULL, &err);
+	size_t items = ITEMS;
+	cl_program own;
+	cl_kernel k = create_kernel(&own);
+	unsigned long i;
+
+	cl.clEnqueueWriteBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL);
+	set_args(k, buffer, n);
+	for (i = 0; !stopped && (!most || i < most); i++) {
+		if (own && i % 50 == 49) {
+			cl.clReleaseKernel(k);
+			cl.clReleaseProgram(own);
+			k = create_kernel(&own);
+		}
+		if (!strcmp(mode, "fork") && i % 200 == 199)
+			fork_child();
+		if (strcmp(mode, "once")) {
+			n = 1 + i % 3;
+			set_args(k, buffer, n);
+		}
+		want += n;
+		if (cl.clEnqueueNDRangeKernel(q, k, 1, NULL, &items, NULL, 0, NULL, NULL) ||
+		    cl.clEnqueueReadBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL))
+			die("a launch");
+		for (int j = 0; j < ITEMS; j++)
+			if (values[j] != want) {
+				__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+				break;
+			}
+	}
+	__atomic_add_fetch(&launches, i, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void open_device(void)
+{
+	cl_platform_id platform;
+	cl_int err;
+
+	load();
+	if (cl.clGetPlatformIDs(1, &platform, NULL) || cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+		die("no device: clGetDeviceIDs");
+	context = cl.clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+	shared = context ? create_program() : NULL;
+}
+
+static void print_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1;
+	pthread_t threads[64];
+
+	mode = argc > 2 ? argv[2] : "";
+	most = isdigit((unsigned char)mode[0]) ? strtoul(mode, NULL, 10) : 0;
+	signal(SIGRTMIN, on_stop);
+	signal(SIGUSR1, on_start);
+	if (strcmp(mode, "late")) {
+		open_device();
+		print_ready();
+	} else {
+		print_ready();
+		while (!started)
+			usleep(1000);
+		open_device();
+	}
+	for (int i = 0; i < n && i < 64; i++)
+		if (pthread_create(&threads[i], NULL, work, NULL))
+			die("pthread_create");
+	for (int i = 0; i < n && i < 64; i++)
+		pthread_join(threads[i], NULL);
+	printf("launches %lu wrong %lu\n", launches, wrong);
+	return wrong != 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refused: a map with a value of more than 64 MiB. */
+#include "../case.h"
+
+EXPECT("refused BAD_MAP value_size");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 4);
+	__uint(key_size, 4);
+	__uint(value_size, (64 << 20) + 8);
+} map SEC(".maps");
+
+SEC("gpu/entry/*")
+int program(struct gpubpf_ctx *ctx)
+{
+	__u64 key = 0;
+
+	return bpf_map_lookup_elem(&map, &key) != NULL;
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tool.sh GPUBPF OBJECTS: tests one-liners on the command line that need no device.
+. "$(dirname "$0")/../lib.sh"
+run "$GPUBPF" -e 'gpu/exit/* { @ = cnt(); }' -- touch "$T/started"; is 125 "a wrong program"; [ ! -e "$T/started" ]; ok $? "is not run"
+says '^gpubpf: -e:1:18: cnt is not known$' "its place"; says '^                   ^$' "is marked"; says '^try: did you mean count?$' "with what to do"
+run "$GPUBPF" -e 'config = { max_loop_steps = 1000000 } gpu/exit/* { for ($i : 0..arg0) { @ = count(); } }' -- true; is 125 "one that the verifier refuses"; says ' at -e:1: config' "with its line"
+run "$GPUBPF" -e 'gpu/exit/* { while (1) { @++; } }' -- true; is 125 "a loop without end"; says '^gpubpf: -e:1:14: this loop never ends' "is named"
+run "$GPUBPF" -e 'BEGIN { @x[1, "a"] = 5; print(@x); exit(3); }' -- true; is 3 "exit(STATUS)"; says '^@x\[1, a\]: 5$' "maps without a probe in kernels"
+run "$GPUBPF" -e 'BEGIN { assert(1 > 2, "wrong"); }' -- true; is 1 "assert()"; says '^-e:1:9: ERROR: wrong$' "states its position"
+run "$GPUBPF" -j -e 'gpu/exit/* { @ = cnt(); }' -- true; is 125 "-j"; cp "$T/out" "$T/r"
+python3 -c "import json; e = json.load(open('$T/r'))['errors'][0]; assert '-e:1:18' in str(e), e" 2> "$T/err"; ok $? "has it too"
+printf 'gpu/exit/* {\n\t@ = $x;\n}\n' > "$T/s.bt"; run "$GPUBPF" run "$T/s.bt" -- true; is 125 "a script"; says "s.bt:2:6: .x is not defined here" "has its name and line"
+run "$GPUBPF" run -o "$T/s.bt" -- true; is 125 "the same by -o"; run "$GPUBPF" "$T/none.bt" -- true; is 125 "one that is not there"; says 'none.bt: cannot be read: No such file' "is named"
+run "$GPUBPF" run -e 'BEGIN { exit(); }' "$T/s.bt" -- true; is 2 "two programs"
+run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says '--events 1000 sets the number of records' "is told what it was"
+run "$GPUBPF" -e 'BEGIN { printf("%s\n", "begun"); } END { print("ended"); }' -- true; is 0 "BEGIN and END alone"; [ "$(grep -c '^begun$\|^ended$' "$T/err")" = 2 ]; ok $? "are run"
+run "$GPUBPF" -q -e 'END { printf("%d %s\n", $1, $2); }' --param 7 --param x -- true; says '^7 x$' "parameters"
+run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }'; is 2 "no program to run"
+run "$GPUBPF" run --dump -e 'gpu/exit/* { @ = count(); }'; is 0 "--dump"; prints '^exit_1 (gpu/exit/\*):$' "has the program"; prints '; -e:1 gpu/exit' "its lines"; prints 'lock .*(r0 +0) += r1' "and its eBPF"
+run "$GPUBPF" run --emit "$T/o.bpf.o" -e 'gpu/exit/a* { @x[kernel] = hist(duration); }'; is 0 "--emit"
+run "$GPUBPF" prog verify "$T/o.bpf.o"; is 0 "an object like others"; prints '^exit_1 (gpu/exit/a\*): safe' "which verifies"
+run "$GPUBPF" prog show -j "$T/o.bpf.o"; is 0 "and is shown"; prints '"@x"' "with its map"
+run "$GPUBPF" run --dump -e 'BEGIN { exit(); }'; is 2 "nothing for kernels"; run "$GPUBPF" run --dump -- true; is 2 "--dump without a program"
+"$GPUBPF" run --emit "$T/h.bpf.o" -e 'gpu/exit/* { @h = hist(tid); @l = lhist(lid, 32, 1024, 32); }'
+run "$GPUBPF" prog verify "$T/h.bpf.o"; is 0 "histograms of threads"; ! grep -q 'warp size' "$T/out" "$T/err"; ok $? "are not told to rely on a warp size"
+run "$GPUBPF" run --emit "$T/none/x" -e 'gpu/exit/* { @ = count(); }'; is 125 "a file that cannot be written"
+mkdir "$T/disk"; ask='gpu/exit/a* { @x[kernel] = hist(duration); }'
+if unshare -rm mount -t tmpfs -o size=4k none "$T/disk" 2> /dev/null; then
+	unshare -rm sh -c 'mount -t tmpfs -o size=4k none "$1"; "$2" run --emit "$1/o" -e "$3"; echo "status $?"; ls "$1"' sh "$T/disk" "$GPUBPF" "$ask" > "$T/out" 2> "$T/err"
+	says 'cannot be written: No space left on device' "--emit on a full disk"; [ "$(cat "$T/out")" = 'status 125' ]; ok $? "leaves no file"
+else
+	skip "--emit on a full disk" "no namespaces here"
+fi
+run "$GPUBPF" 'gpu/exit/* { @ = count(); }' -- true; is 2 "a program without -e"; says 'put -e before it' "says what to do"
+run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'after --' "says what to do"
+run "$GPUBPF" -p launches -- true; is 2 "an option without a command"; says "gpubpf run -p" "says what to do"
+run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
+run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
+# probes of the Linux kernel: their programs run there and share the maps
+line='BEGIN { @x = 1; @k["none"] = 5; } uprobe:libc:malloc /comm == "ls"/ { @x++; @sizes = hist(arg0); @huge = max(arg0); @by[comm, pid > 0] = count(); for ($i : 0..arg0 % 10 + 1) { @steps[$i < 5] = count(); } } uretprobe:libc:malloc /comm == "ls"/ { @got = sum(retval != 0); }
+END { print((@x > 1, @got == @x - 1, @by["ls", true] == @x - 1, @huge < 10000000)); clear(@huge); clear(@x); clear(@got); clear(@sizes); clear(@steps); clear(@by); }'
+run "$GPUBPF" -e "$line" -- ls /
+if grep -q 'requires root\|not permitted' "$T/err"; then
+	skip "probes of the Linux kernel" "this process may not load programs into the Linux kernel"
+else
+	is 0 "probes of the Linux kernel"; says '^(true, true, true, true)$' "share maps with BEGIN and END"; says '^@k\[none\]: 5$' "keep the values that BEGIN set"
+	run "$GPUBPF" -e 'kprobe:vfs_read { @ = count(); } kretprobe:vfs_read { @r = max(retval); }' -- true; is 0 "kprobes"; says '^@: [1-9]\|is not attached' "count or are reported"
+	if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat/format ]; then
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { printf("%s %d\n", str(args.filename), uid); @ = count(); }' -- cat /etc/hostname
+		is 0 "a tracepoint"; says "^/etc/hostname $(id -u)$" "has the fields of its format"
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat { @ = max(args.none); }' -- true; is 125 "a field that does not exist"; says '^gpubpf: -e:1:53: the tracepoint has no number or address none$' "is refused"
+	else
+		skip "tracepoints" "tracefs is not mounted"
+	fi
+	run "$GPUBPF" -e 'uprobe:/bin/ls:no_such_function { @ = count(); }' -- true; is 0 "a function that does not exist"; says 'is not attached' "is reported"
+fi
+run "$GPUBPF" -e 'uprobe:/bin/ls { @ = 1; }' -- true; is 125 "a probe without a function"; says '^gpubpf: -e:1:1: uprobe:/bin/ls needs 2 parts after uprobe:$' "is refused"
+run "$GPUBPF" -e 'uprobe:/bin/ls:main { @ = lid; }' -- true; is 125 "a word of GPU kernels"; says '^gpubpf: -e:1:27: lid is not available at uprobe:/bin/ls:main$' "is refused"
+run "$GPUBPF" -e 'kprobe:vfs_* { @ = 1; }' -- true; is 125 "a glob"; says 'globs are only supported for GPU kernels' "is refused"
+run "$GPUBPF" -e 'profile:hz:99 { @ = 1; }' -- true; is 125 "profile"; says 'probes of this kind are not supported: profile:hz:99' "is refused"
+run "$GPUBPF" -e 'uprobe:/bin/ls:main, gpu/exit/* { @ = 1; }' -- true; is 125 "a probe of a kernel and of a GPU"; says 'share a block only with' "is refused"
+for long in '0 + ' '(uint8)' '1 || ' '1 ? 1 : ' '*' 'args.a['; do
+	python3 -c "import sys; open(sys.argv[1], 'w').write('gpu/exit/*(int *a) { @ = sum(' + sys.argv[2] * 100000 + '1); }')" "$T/long.bt" "$long"
+	run "$GPUBPF" "$T/long.bt" -- true; is 125 "100000 times '$long'"; says 'store parts of it in variables' "is refused with what to do"
+done
+python3 -c "import sys; open(sys.argv[1], 'w').write('BEGIN { print(' + '1 + ' * 1000 + '1); exit(); }')" "$T/long.bt"
+run timeout 20 "$GPUBPF" "$T/long.bt" -- true; is 0 "1000 operators"; says '^1001$' "are done"
+finish

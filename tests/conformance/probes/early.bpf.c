@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#define KERNEL "early"
-#include "entry_exit.h"

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// A kernel without a reachable end: it has an entry place, and no exit place.
-extern "C" __global__ void endless(unsigned *out)
-{
-	for (;;)
-		atomicAdd(out + (blockIdx.x * blockDim.x + threadIdx.x) % 32, 1);
-}

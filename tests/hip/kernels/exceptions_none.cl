@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-// code that enables no exceptions but writes other bits of that register
-// launch 64 1 1 64 1 1
-kernel void k(global uint *out, global const uint *in, uint n)
-{
-	__asm__ volatile("s_setreg_imm32_b32 hwreg(1, 12, 9), 0\ns_setreg_imm32_b32 hwreg(1, 4, 2), 3");
-	out[ID] = in[ID];
-}

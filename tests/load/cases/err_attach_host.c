@@ -1,5 +1,0 @@
-// ARGS: --attach on=x
-// >>> section 'tracepoint/sched/sched_switch', program 'on': --attach names a program of the Linux kernel
-#include <gpubpf/probe.h>
-
-SEC("tracepoint/sched/sched_switch") int on(void *ctx) { return 0; }

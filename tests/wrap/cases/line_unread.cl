@@ -1,9 +1,0 @@
-//@ run: leaves 64 16 buf:256
-// #line sets a file name in a body that does not read it: a copy after it keeps the lines
-__kernel void leaves(__global int *p)
-{
-	__local int t[64];
-	t[get_local_id(0)] = __LINE__;
-#line 70 "left.cl"
-	p[get_global_id(0)] = t[get_local_id(0)] + __LINE__;
-}
