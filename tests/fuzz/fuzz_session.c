@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: core/session/*.c core/session/*/*.c core/wire/*.c core/wire/files/*.c core/load/*.c core/load/*/*.c core/verify/*.c
 // SOURCES: maps/*.c maps/host/*.c maps/kinds/*.c
-// SOURCES: core/model/insn.c core/model/param.c core/model/diag.c core/model/text/duration.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/placement.c core/model/text/print_spec.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c core/model/text/utf8.c
+// SOURCES: core/model/*.c core/model/text/*.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
 /*
  * Sends arbitrary packets from a process, and writes arbitrary bytes to its kernel table. The session must serve or

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/verify/alu.c core/verify/branch.c core/verify/call.c core/verify/callback.c core/verify/cfg.c
-// SOURCES: core/verify/cost.c core/verify/facts.c core/verify/memory.c core/verify/prune.c core/verify/range.c
-// SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_linux.c core/verify/report.c
-// SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
-// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/model/insn.c core/model/diag.c core/model/tables.c core/model/places.c core/model/text/nearest.c core/model/text/print_spec.c maps/*.c maps/host/*.c maps/kinds/*.c
+// SOURCES: core/verify/*.c core/model/*.c core/model/text/*.c maps/*.c maps/host/*.c maps/kinds/*.c
 /*
  * Verifies arbitrary bytes as a program. The verifier must accept it, or refuse it with a reason. The first byte
  * selects options, the rest is raw instructions. The program can use maps of five types.
