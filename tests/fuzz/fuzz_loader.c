@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/loader/bpf.c hooks/loader/copy.c hooks/loader/file.c hooks/loader/handle.c hooks/loader/map.c hooks/loader/memory.c hooks/loader/map_fd_values.c hooks/loader/object.c hooks/loader/perf.c
-// SOURCES: hooks/loader/pin.c hooks/loader/prog.c hooks/loader/map_adopt.c hooks/loader/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
+// SOURCES: hooks/loader/pin.c hooks/loader/prog.c hooks/loader/run.c hooks/loader/map_adopt.c hooks/loader/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
 // LIBS:
 /*
  * Makes system calls of a loader, with arbitrary memory, file descriptors and answers of the session. The library must

@@ -57,6 +57,11 @@ int gpubpf_agent_find(char *path, size_t size)
 	return -ENOENT;
 }
 
+int gpubpf_idle_find(char *path, size_t size)
+{
+	return -ENOENT;
+}
+
 int gpubpf_bpf_preload_find(char *path, size_t size)
 {
 	return -ENOENT;
