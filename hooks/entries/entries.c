@@ -172,6 +172,28 @@ static bool hook_by_slots(void)
 	return hooked < journal->nsites;
 }
 
+/*
+ * Use the empty slots of functions that the tool did not patch. Calls around the idle library stay unseen, but other
+ * calls are hooked. Returns the number of functions that stay unhooked.
+ */
+static uint32_t hook_unused_slots(void)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < journal->nsites; i++) {
+		struct gpubpf_patch_site *site = &journal->sites[i];
+
+		if (site->state != GPUBPF_PATCH_WANTED && site->state != GPUBPF_PATCH_REFUSED)
+			continue;
+		gpubpf_entry_moved[i] = (void *)site->function;
+		if (gpubpf_idle_hook_unused(site->name, (void *)site->function, (void *)site->hook))
+			site->state = GPUBPF_PATCH_UNNEEDED;
+		else
+			left++;
+	}
+	return left;
+}
+
 /* Returns the number of slots that another library has changed. */
 static uint32_t unhook_slots(void)
 {
@@ -257,7 +279,7 @@ void gpubpf_entries_patch(void)
 	if (!hook_by_slots())
 		return;
 	err = request(true, why, sizeof(why));
-	if (err < 0 && err != -EPIPE)
+	if (hook_unused_slots() && err < 0 && err != -EPIPE)
 		gpubpf_log_once("functions of GPU runtimes cannot be hooked: %s; their kernels run unprobed", why);
 	if (err < 0)
 		return;

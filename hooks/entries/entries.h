@@ -6,7 +6,8 @@
  * runtime makes of itself is not counted twice.
  *
  * In a prepared process (hooks/process/prepared.h), the agent stores the hook thunk into the slot of the idle library
- * instead, and the function keeps its bytes.
+ * instead, and the function keeps its bytes. The tool patches only functions that the application has not called through
+ * their slots. If a patch is refused, the agent uses the empty slot.
  *
  * After a detach the agent maps the library's file over the patched pages, so the functions have their own bytes again.
  * A thread that still has the jump reaches the thunk, which then only jumps to the moved beginning of the function.

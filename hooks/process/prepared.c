@@ -25,17 +25,26 @@ const struct gpubpf_idle *gpubpf_idle_library(void)
 	return is_found ? &idle : NULL;
 }
 
+/* Store the hook if the slot has the address `have`. Returns true if the slot has the hook after that. */
+static bool replace(void **slot, void *have, void *hook)
+{
+	return __atomic_compare_exchange_n(slot, &have, hook, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || have == hook;
+}
+
 bool gpubpf_idle_hook(const char *symbol, void *function, void *hook)
 {
 	const struct gpubpf_idle *idle = gpubpf_idle_library();
-	void **slot = idle ? idle->slot(symbol) : NULL, *have = NULL;
+	void **slot = idle ? idle->slot(symbol) : NULL;
 
-	if (!slot || !function)
-		return false;
-	/* an empty slot: the application has not called the function yet */
-	return __atomic_compare_exchange_n(slot, &have, hook, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || have == hook ||
-	       (have == function &&
-		__atomic_compare_exchange_n(slot, &have, hook, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return slot && function && replace(slot, function, hook);
+}
+
+bool gpubpf_idle_hook_unused(const char *symbol, void *function, void *hook)
+{
+	const struct gpubpf_idle *idle = gpubpf_idle_library();
+	void **slot = idle ? idle->slot(symbol) : NULL;
+
+	return slot && function && (replace(slot, NULL, hook) || replace(slot, function, hook));
 }
 
 bool gpubpf_idle_unhook(const char *symbol, void *function, void *hook)

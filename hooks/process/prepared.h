@@ -9,9 +9,12 @@
 const struct gpubpf_idle *gpubpf_idle_library(void);
 /*
  * Let the application's calls of a runtime's function reach `hook`. The function `symbol` of the runtime is at
- * `function`. Returns false if the application's calls do not pass through a slot, or reach another function.
+ * `function`. Returns false if the slot does not have that address. An empty slot proves nothing: the application may
+ * have the function's address from elsewhere, for example by RTLD_DEEPBIND.
  */
 bool gpubpf_idle_hook(const char *symbol, void *function, void *hook);
+/* Like gpubpf_idle_hook(), but also hooks an empty slot. Calls that do not pass through the slot stay unseen. */
+bool gpubpf_idle_hook_unused(const char *symbol, void *function, void *hook);
 /* Undo gpubpf_idle_hook(). Returns false if the slot has another address than that of the hook or of the function. */
 bool gpubpf_idle_unhook(const char *symbol, void *function, void *hook);
 

@@ -96,10 +96,14 @@ def test_slots():
 
 
 def test_hooks():
-    rounds = "hook 1 1\nhooked 1021 2001\nunhook 1 1\nunhooked 21 1\n" * 2
-    expect("hooks of the agent", rounds + "unknown 0 other 0 twice 1\n", "hooked", DRIVER, preload=[IDLE, DRIVER])
-    expect("hooks of the agent without the library", "hook 0 0\nhooked 21 1\nunhook 0 0\nunhooked 21 1\n" * 2 + "unknown 0 other 0 twice 0\n",
-           "hooked", DRIVER, preload=[DRIVER])
+    hooked = "hook 1 1\nhooked 1021 2001\nunhook 1 1\nunhooked 21 1\n"
+    unused = "hook 0 0\nhooked 21 1\nunhook 1 1\nunhooked 21 1\n"
+    end = "unknown 0 other 0 twice 1\n"
+    expect("hooks of the agent: none in a slot that the application has not used", unused + hooked + end, "hooked", DRIVER, preload=[IDLE, DRIVER])
+    expect("hooks of the agent, also in slots that the application has not used", hooked * 2 + end, "unused", DRIVER, preload=[IDLE, DRIVER])
+    for case in ("hooked", "unused"):
+        expect("hooks of the agent without the library", "hook 0 0\nhooked 21 1\nunhook 0 0\nunhooked 21 1\n" * 2 + "unknown 0 other 0 twice 0\n",
+               case, DRIVER, preload=[DRIVER])
 
 
 def test_modules():

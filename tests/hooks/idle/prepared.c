@@ -9,6 +9,7 @@
  * Case sizes: print the numbers of descriptors and threads.
  * Case slots: store hooks into the slots, and restore them.
  * Case hooked: hook and unhook functions as the agent does, before the application has called them and after.
+ * Case unused: like hooked, also with slots that the application has not used.
  * Case early: print the result of a call that a constructor made before main().
  * Case fork: call in the child of a fork, and in a program that it executes.
  * Case modules: print the records of modules.
@@ -136,23 +137,22 @@ static int hook_unload(void *module)
 	return 2000 + driver_unload(module);
 }
 
-static void test_hooked(const char *driver)
+static void test_hooked(const char *driver, bool (*hook)(const char *, void *, void *))
 {
 	void *handle = dlopen(driver, RTLD_NOW), *launch = (void *)hook_launch, *unload = (void *)hook_unload;
 
 	driver_launch = (int (*)(void *))dlvsym(handle, "cuLaunch", "DRIVER");
 	driver_unload = (int (*)(void *))dlvsym(handle, "cuModuleUnload", "DRIVER");
 	for (int i = 0; i < 2; i++) {
-		printf("hook %d %d\n", gpubpf_idle_hook("cuLaunch", (void *)driver_launch, launch),
-		       gpubpf_idle_hook("cuModuleUnload", (void *)driver_unload, unload));
+		printf("hook %d %d\n", hook("cuLaunch", (void *)driver_launch, launch),
+		       hook("cuModuleUnload", (void *)driver_unload, unload));
 		printf("hooked %d %d\n", cuLaunch((void *)20), cuModuleUnload(NULL));
 		printf("unhook %d %d\n", gpubpf_idle_unhook("cuLaunch", (void *)driver_launch, launch),
 		       gpubpf_idle_unhook("cuModuleUnload", (void *)driver_unload, unload));
 		printf("unhooked %d %d\n", cuLaunch((void *)20), cuModuleUnload(NULL));
 	}
-	printf("unknown %d other %d twice %d\n", gpubpf_idle_hook("cuNoSuch", (void *)driver_launch, launch),
-	       gpubpf_idle_hook("cuLaunch", (void *)puts, launch),
-	       gpubpf_idle_unhook("cuLaunch", (void *)driver_launch, launch));
+	printf("unknown %d other %d twice %d\n", hook("cuNoSuch", (void *)driver_launch, launch),
+	       hook("cuLaunch", (void *)puts, launch), gpubpf_idle_unhook("cuLaunch", (void *)driver_launch, launch));
 }
 
 static void test_fork(char **argv)
@@ -235,7 +235,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(which, "slots"))
 		test_slots(driver);
 	else if (!strcmp(which, "hooked"))
-		test_hooked(driver);
+		test_hooked(driver, gpubpf_idle_hook);
+	else if (!strcmp(which, "unused"))
+		test_hooked(driver, gpubpf_idle_hook_unused);
 	else if (!strcmp(which, "early"))
 		printf("early %d\n", early);
 	else if (!strcmp(which, "fork"))
