@@ -197,12 +197,13 @@ bool cuda_contexts_wait(uint64_t ns); /* wait until all kernels have ended and n
  * An image that the agent has found by the name of a kernel may be another one. Returns true if the function and the
  * same function of that image need the same registers, memory and parameters. The caller has entered the context.
  */
-bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel);
+bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel, uint32_t sm);
 /*
- * learn.c: returns the fat binary (or its wrapper) in a loaded executable or library that defines the kernel. Returns
- * NULL if there is none or more than one, with the reason in *why.
+ * learn.c: call use() with the wrapper of the fat binary in a loaded executable or library that defines the kernel. That
+ * object stays loaded until use() returns. Returns NULL. If there is no such fat binary, or more than one, returns the
+ * reason and does not call use(). May run destructors of a library that the application unloads meanwhile.
  */
-const void *cuda_image_learn(const char *kernel, const char **why);
+const char *cuda_image_learn(const char *kernel, void (*use)(const void *image, void *arg), void *arg);
 /* Returns the CUfunction of f in the context. If f is a CUfunction, returns its handle. */
 CUfunction cuda_function_in_context(const struct cuda_function *f, CUcontext context);
 

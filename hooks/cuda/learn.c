@@ -17,6 +17,7 @@
 #include "backends/cuda/wire/fatbin_format.h"
 
 #define MAX_IMAGES 8192
+#define MAX_OBJECTS 1024
 #define MAX_SEARCHED (64u << 20) /* bytes of a segment that are searched for a name */
 
 /* the structure that nvcc creates for each fat binary */
@@ -29,11 +30,22 @@ struct wrapper {
 /* A fat binary in a loaded object. */
 struct found_image {
 	const struct wrapper *wrapper;
+	uint32_t file;      /* index in images.files */
 	const char *object; /* any address in the object's read-only data */
 	size_t object_size; /* bytes from there to the end of the segment */
 };
 
+/* A loaded file with fat binaries. */
+struct file {
+	char *name; /* "": the executable */
+	uintptr_t base;
+	bool is_pinned, is_gone;
+	void *handle; /* keeps the file loaded; NULL: not needed */
+};
+
 struct images {
+	uint32_t nfiles;
+	struct file files[MAX_OBJECTS];
 	const char *searched; /* the object that was searched for the kernel's name last */
 	bool has_name;        /* the result */
 	size_t n;
@@ -52,16 +64,32 @@ static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, const void
 	return NULL;
 }
 
+/* Returns the index of the object's file, or MAX_OBJECTS. Objects follow each other. */
+static uint32_t file_of(struct images *images, const struct dl_phdr_info *info)
+{
+	struct file *last = images->nfiles ? &images->files[images->nfiles - 1] : NULL;
+	char *name;
+
+	if (last && last->base == info->dlpi_addr && !strcmp(last->name, info->dlpi_name ? info->dlpi_name : ""))
+		return images->nfiles - 1;
+	name = images->nfiles < MAX_OBJECTS ? strdup(info->dlpi_name ? info->dlpi_name : "") : NULL;
+	if (!name)
+		return MAX_OBJECTS;
+	images->files[images->nfiles] = (struct file){ name, info->dlpi_addr, !name[0] };
+	return images->nfiles++;
+}
+
 static void note_wrapper(struct images *images, const struct dl_phdr_info *info, const struct wrapper *w)
 {
 	const ElfW(Phdr) *h = w->magic == FATBIN_WRAPPER_MAGIC ? segment_of(info, w->data) : NULL;
-	uint32_t magic;
+	uint32_t magic, file;
 
 	if (!h || images->n == MAX_IMAGES || (uintptr_t)w->data + sizeof(magic) > info->dlpi_addr + h->p_vaddr + h->p_filesz)
 		return;
 	memcpy(&magic, w->data, sizeof(magic));
-	if (magic == FATBIN_MAGIC)
-		images->at[images->n++] = (struct found_image){ w, (const char *)(info->dlpi_addr + h->p_vaddr),
+	file = magic == FATBIN_MAGIC ? file_of(images, info) : MAX_OBJECTS;
+	if (file < MAX_OBJECTS)
+		images->at[images->n++] = (struct found_image){ w, file, (const char *)(info->dlpi_addr + h->p_vaddr),
 								h->p_filesz };
 }
 
@@ -142,6 +170,31 @@ static bool has_name(struct images *images, const struct found_image *found, con
 	return images->has_name;
 }
 
+/*
+ * Keep the file loaded until unpin_files(). Returns false if the application has unloaded it since the search. A file of
+ * this name that was loaded again at another address does not count.
+ */
+static bool pin_file(struct file *file)
+{
+	struct link_map *map;
+
+	if (file->is_pinned)
+		return !file->is_gone;
+	file->is_pinned = true;
+	map = file->handle = dlopen(file->name, RTLD_LAZY | RTLD_NOLOAD);
+	file->is_gone = !map || map->l_addr != file->base;
+	return !file->is_gone;
+}
+
+static void unpin_files(struct images *images)
+{
+	for (uint32_t i = 0; i < images->nfiles; i++) {
+		if (images->files[i].handle)
+			dlclose(images->files[i].handle);
+		free(images->files[i].name);
+	}
+}
+
 /* Does the fat binary define the kernel? */
 static enum answer defines(struct images *images, const struct found_image *found, const char *kernel)
 {
@@ -162,7 +215,8 @@ static const struct wrapper *choose(struct images *images, const char *kernel, c
 	uint32_t n[3] = { 0 };
 
 	for (size_t i = 0; i < images->n; i++) {
-		enum answer a = defines(images, &images->at[i], kernel);
+		bool is_loaded = pin_file(&images->files[images->at[i].file]);
+		enum answer a = is_loaded ? defines(images, &images->at[i], kernel) : NO;
 
 		n[a]++;
 		chosen[a] = images->at[i].wrapper;
@@ -179,16 +233,19 @@ static const struct wrapper *choose(struct images *images, const char *kernel, c
 	return NULL;
 }
 
-const void *cuda_image_learn(const char *kernel, const char **why)
+const char *cuda_image_learn(const char *kernel, void (*use)(const void *image, void *arg), void *arg)
 {
 	struct images *images = calloc(1, sizeof(*images));
-	const struct wrapper *wrapper = NULL;
+	const struct wrapper *wrapper;
+	const char *why = NULL;
 
-	*why = "out of memory";
 	if (!images)
-		return NULL;
+		return "out of memory";
 	dl_iterate_phdr(find_wrappers, images);
-	wrapper = choose(images, kernel, why);
+	wrapper = choose(images, kernel, &why);
+	if (wrapper)
+		use(wrapper, arg);
+	unpin_files(images);
 	free(images);
-	return wrapper;
+	return why;
 }

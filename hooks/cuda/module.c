@@ -256,6 +256,21 @@ static void copy_image(const struct gpubpf_kept *kept, void *arg)
 	c->err = cuda_image_copy(kept->data, kept->size, c->sm, &c->copy, &c->size);
 }
 
+static void store_learned(const void *image, void *module)
+{
+	struct cuda_module *m = module;
+	Dl_info where;
+	bool is_in_file = dladdr(image, &where) && where.dli_fname;
+
+	pthread_mutex_lock(&images);
+	if (!m->is_searched && is_in_file)
+		note_file(m, where.dli_fname);
+	if (!m->is_searched)
+		store_image(m, image);
+	m->is_searched = true;
+	pthread_mutex_unlock(&images);
+}
+
 /*
  * Look for the image of a module that was loaded before the attach. The search and dladdr() take locks of the dynamic
  * linker. A thread in dlopen() or dlclose() holds them while a constructor or destructor waits for the lock of images.
@@ -263,17 +278,10 @@ static void copy_image(const struct gpubpf_kept *kept, void *arg)
  */
 static void learn_image(struct cuda_module *m, const char *kernel)
 {
-	const char *why = NULL;
-	const void *image = cuda_image_learn(kernel, &why);
-	Dl_info where;
-	bool is_in_file = image && dladdr(image, &where) && where.dli_fname;
+	const char *why = cuda_image_learn(kernel, store_learned, m);
 
 	pthread_mutex_lock(&images);
-	if (!m->is_searched && is_in_file)
-		note_file(m, where.dli_fname);
-	if (!m->is_searched && image)
-		store_image(m, image);
-	else if (!m->is_searched)
+	if (why && !m->is_searched)
 		m->image.why = why;
 	m->is_searched = true;
 	pthread_mutex_unlock(&images);
@@ -307,21 +315,31 @@ static bool have_same_parameters(CUfunction f, CUfunction g)
 	return true;
 }
 
-static void load_image(const struct gpubpf_kept *kept, void *module)
+/* Load a copy of the module's image, so that the driver runs without the lock of images: it may load libraries. */
+static CUmodule load_copy(struct cuda_module *m, uint32_t sm)
 {
-	if (cuda_direct.module_load(module, kept->data, 0, NULL, NULL))
-		*(CUmodule *)module = NULL;
+	struct copying c = { sm };
+	CUmodule module = NULL;
+	char *text;
+
+	pthread_mutex_lock(&images);
+	gpubpf_kept_read(&m->image, copy_image, &c);
+	pthread_mutex_unlock(&images);
+	text = c.copy ? realloc(c.copy, c.size + 1) : NULL;
+	if (text)
+		text[c.size] = 0; /* text of a file has no zero in its size */
+	if (text && cuda_direct.module_load(&module, text, 0, NULL, NULL))
+		module = NULL;
+	free(text ? text : c.copy);
+	return module;
 }
 
-bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel)
+bool cuda_module_matches(struct cuda_module *m, CUfunction f, const char *kernel, uint32_t sm)
 {
-	CUmodule module = NULL;
+	CUmodule module = load_copy(m, sm);
 	CUfunction g;
 	bool same;
 
-	pthread_mutex_lock(&images);
-	gpubpf_kept_read(&m->image, load_image, &module);
-	pthread_mutex_unlock(&images);
 	same = module && f && !cuda_direct.module_function(&g, module, kernel) && have_same_attributes(f, g) &&
 	       have_same_parameters(f, g);
 	if (module)

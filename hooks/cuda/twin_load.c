@@ -67,8 +67,8 @@ static int check_older(const struct cuda_twin_module *m, struct gpubpf_reason *w
 {
 	const struct cuda_function *f = m->original;
 
-	if (!f->module->is_older ||
-	    cuda_module_matches(f->module, cuda_function_in_context(f, m->context), gpubpf_hook_kernel_name(f->kernel)))
+	if (!f->module->is_older || cuda_module_matches(f->module, cuda_function_in_context(f, m->context),
+							gpubpf_hook_kernel_name(f->kernel), capability(m->device)))
 		return 0;
 	snprintf(why->text, sizeof(why->text),
 		 "its module was loaded before the attach, and its code differs from the kernel of that name in %.80s; start "

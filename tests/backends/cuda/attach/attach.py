@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""attach.py [--idle] GPUBPF LIVE OBJECT DRIVER: attaches to a running CUDA application of the fake driver that checks its own results.
+"""attach.py [--idle] GPUBPF LIVE OBJECT DRIVER LIBRARY [TEST...]: attaches to a running CUDA application of the fake driver that checks its own results.
 
 GPUBPF_TEST_ROUNDS is the number of attaches and detaches (default: 8). GPUBPF_TEST_KILLS is the number of times that the test kills the tool
 (default: 25)."""
@@ -19,16 +19,16 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import tap
 
-PREPARED = sys.argv[1] == "--idle" # the applications run under gpubpf run --idle, so no function is patched
+PREPARED = sys.argv[1] == "--idle" # the applications run under gpubpf run --idle; functions that they do not call are patched
 if PREPARED:
     del sys.argv[1]
-GPUBPF, LIVE, OBJECT, DRIVER = (os.path.abspath(p) for p in sys.argv[1:5])
+GPUBPF, LIVE, OBJECT, DRIVER, LIBRARY = (os.path.abspath(p) for p in sys.argv[1:6])
 ROUNDS = int(os.environ.get("GPUBPF_TEST_ROUNDS", "8"))
 KILLS = int(os.environ.get("GPUBPF_TEST_KILLS", "25"))
 ITEMS = 64 # GPU threads per launch
 SCRATCH = tempfile.TemporaryDirectory()
 ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not re.match("GPUBPF|FAKE_CUDA|CUDA_VISIBLE", k)}, "LD_LIBRARY_PATH": os.path.dirname(DRIVER),
-               "XDG_RUNTIME_DIR": SCRATCH.name, "XDG_CACHE_HOME": SCRATCH.name, "GPUBPF_PTXAS": ""}
+               "XDG_RUNTIME_DIR": SCRATCH.name, "XDG_CACHE_HOME": SCRATCH.name, "GPUBPF_PTXAS": "", "LIVE_LIBRARY": LIBRARY}
 REPORT = os.path.join(SCRATCH.name, "report.json")
 RUNNING = []
 atexit.register(lambda: [process.kill() for process in RUNNING])
@@ -139,7 +139,7 @@ def test_rounds():
 
 def test_modes():
     for mode, what in (("library", "a kernel of a library that was loaded before"), ("new", "modules loaded after the attach"), ("settings", "a function with a setting that is older"),
-                        ("fork", "an application that forks")):
+                        ("fork", "an application that forks"), ("around", "functions called around the idle library")):
         app = Application("2", mode)
         result = probed(app, 2)
         tap.ok(is_exact(result), f"{what}: probed", result)
@@ -158,6 +158,16 @@ def test_modes():
         status, (launches, probes, missed), counted, out = attach_until(app, 2, lambda result: reason in result[3])
         tap.ok(status == 0 and launches == missed and not probes and not counted and reason in out, f"{what}: missed, with the reason", out)
         app.end(what)
+
+
+def test_lock_order():
+    """The driver loads a library while a constructor of the application calls the driver."""
+    ENVIRONMENT["FAKE_CUDA_DLOPEN"] = "1"
+    app = Application("2", "dlopen")
+    result = probed(app, 2)
+    tap.ok(is_exact(result), "constructors that load and unload modules: probed", result)
+    app.end("constructors")
+    del ENVIRONMENT["FAKE_CUDA_DLOPEN"]
 
 
 def test_graphs():
@@ -206,11 +216,8 @@ def test_known_launches():
 
 
 def wait_patched(app):
-    """Wait until the tool has patched the driver. In a prepared process, wait for the agent and for a while more."""
+    """Wait until the tool has patched the driver."""
     for _ in range(400):
-        if PREPARED and "gpubpf-agent" in open(f"/proc/{app.pid}/maps", encoding="ascii").read():
-            time.sleep(2)
-            return app.is_restored()
         if not app.is_restored():
             return True
         time.sleep(0.05)
@@ -257,8 +264,8 @@ def test_one_kill():
 
 if os.uname().machine != "x86_64":
     tap.skip_all("attach works on x86-64 only")
-TESTS = [test_rounds, test_modes, test_graphs, test_late, test_known_launches, test_one_kill, test_kills]
+TESTS = [test_rounds, test_modes, test_lock_order, test_graphs, test_late, test_known_launches, test_one_kill, test_kills]
 for test in TESTS:
-    if not sys.argv[5:] or test.__name__ in sys.argv[5:]:
+    if not sys.argv[6:] or test.__name__ in sys.argv[6:]:
         test()
 tap.plan()

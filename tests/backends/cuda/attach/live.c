@@ -12,8 +12,10 @@
  * Mode several: another fat binary of the program defines a kernel of the same name.
  * Mode settings: set an attribute of the function before "ready", without which it cannot be launched.
  * Mode fork: fork a child every 200 launches. The child launches once and ends.
+ * Mode dlopen: another thread loads $LIVE_LIBRARY all the time; its constructor loads and unloads a module.
  * Mode late: load the driver only after SIGUSR1.
  * Mode bursts: launch only after SIGUSR1, 1,000 times in each thread; then print "done".
+ * Mode around: look up the driver's functions by the C library's dlsym(), which the idle library does not see.
  * A number N: end after N launches of each thread.
  */
 #include <ctype.h>
@@ -27,49 +29,23 @@
 #include <unistd.h>
 
 #include "../fake/fake.h"
+#include "fatbin.h"
 
 #define BURST 1000
-#define TEXT(name, line)                                                                                                        \
-	".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " name "(.param .u64 to)\n{\n//fake param\n" line   \
-	"//fake counter\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n\tld.param.u64 %rd1, [to];\n"                             \
-	"\tatom.global.add.u32 %r1, [%rd1], 1;\n\tret;\n}\n"
 #define FUNCTIONS(F)                                                                                                        \
 	F(cuInit) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction)   \
 	F(cuFuncSetAttribute) F(cuLibraryLoadData) F(cuLibraryGetKernel) F(cuMemAlloc_v2) F(cuMemcpyHtoD_v2) F(cuMemcpyDtoH_v2) F(cuLaunchKernel)     \
 	F(cuLaunchKernel_ptsz) F(cuLaunchKernelEx) F(cuLaunchCooperativeKernel) F(cuStreamCreate) F(cuStreamSynchronize) F(cuStreamBeginCapture_v2)    \
 	F(cuStreamEndCapture) F(cuGraphInstantiateWithFlags) F(cuGraphLaunch) F(cuGraphDestroy)
 
-/* a fat binary with one uncompressed PTX text, as nvcc writes it */
-struct container {
-	uint32_t magic;
-	uint16_t version, header;
-	uint64_t size;
-	struct {
-		uint16_t kind, version;
-		uint32_t header;
-		uint64_t size;
-		uint32_t packed, unused[2], arch;
-		uint64_t unused2, flags, unused3, plain;
-	} entry;
-	char text[512];
-};
-
-#define CONTAINER(name, line)                                                                                                     \
-	{                                                                                                                   \
-		0xba55ed50u, 1, 16, sizeof(struct container) - 16, { 1, 0x101, 64, 512, 0, { 0 }, 75 }, TEXT(name, line)          \
-	}
-
 static const struct container add = CONTAINER("add", ""), twice = CONTAINER("twice", ""), twice2 = CONTAINER("twice", ""),
 			      other = CONTAINER("addition", ""), wants = CONTAINER("wants", "//fake wants-14\n");
 /* the structures by which host code registers fat binaries */
-const struct wrapper {
-	uint32_t magic, version;
-	const void *data, *more;
-} wrappers[] = { { 0x466243b1u, 1, &add, NULL },
-		 { 0x466243b1u, 1, &twice, NULL },
-		 { 0x466243b1u, 1, &twice2, NULL },
-		 { 0x466243b1u, 1, &other, NULL },
-		 { 0x466243b1u, 1, &wants, NULL } };
+const struct wrapper wrappers[] = { { 0x466243b1u, 1, &add, NULL },
+				    { 0x466243b1u, 1, &twice, NULL },
+				    { 0x466243b1u, 1, &twice2, NULL },
+				    { 0x466243b1u, 1, &other, NULL },
+				    { 0x466243b1u, 1, &wants, NULL } };
 
 static struct {
 #define F(name) __typeof__(name) *name;
@@ -106,12 +82,27 @@ static bool is_mode(const char *word)
 	return !strcmp(mode, word);
 }
 
+typedef void *(*lookup_fn)(void *handle, const char *name);
+
+/* Returns the C library's dlsym(), also if a preloaded library has another one. */
+static lookup_fn find_lookup(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	lookup_fn found = libc ? (lookup_fn)dlvsym(libc, "dlsym", "GLIBC_2.34") : NULL;
+
+	if (!found)
+		found = (lookup_fn)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	check(!found, "dlsym");
+	return found;
+}
+
 static void load_driver(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+	lookup_fn lookup = is_mode("around") ? find_lookup() : dlsym;
 
 	check(!lib, "dlopen");
-#define F(name) check(!(cu.name = (__typeof__(name) *)dlsym(lib, #name)), #name);
+#define F(name) check(!(cu.name = (__typeof__(name) *)lookup(lib, #name)), #name);
 	FUNCTIONS(F)
 #undef F
 	CHECK(cu.cuInit(0));
@@ -158,6 +149,29 @@ static CUfunction load_kernel(void)
 	CHECK(cu.cuModuleLoadData(&module, is_mode("several") ? &wrappers[1] : &wrappers[0]));
 	CHECK(cu.cuModuleGetFunction(&f, module, is_mode("several") ? "twice" : "add"));
 	return f;
+}
+
+/* For the constructor of $LIVE_LIBRARY, which runs under a lock of the dynamic linker. */
+__attribute__((visibility("default"))) void live_load_and_unload(void);
+void live_load_and_unload(void)
+{
+	CUmodule module;
+
+	CHECK(cu.cuModuleLoadData(&module, &wrappers[0]));
+	usleep(2000);
+	CHECK(cu.cuModuleUnload(module));
+}
+
+static void *load_libraries(void *arg)
+{
+	CHECK(cu.cuCtxSetCurrent(context));
+	while (!stopped) {
+		void *library = dlopen(getenv("LIVE_LIBRARY"), RTLD_NOW);
+
+		check(!library, "LIVE_LIBRARY");
+		dlclose(library);
+	}
+	return NULL;
 }
 
 /* Launch 64 threads by one of several calls. */
@@ -272,7 +286,7 @@ static void print_ready(void)
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
-	pthread_t threads[64];
+	pthread_t threads[64], loader;
 
 	nthreads = n;
 	mode = argc > 2 ? argv[2] : "";
@@ -290,8 +304,12 @@ int main(int argc, char **argv)
 		print_ready();
 	for (int i = 0; i < n && i < 64; i++)
 		check(pthread_create(&threads[i], NULL, work, NULL), "pthread_create");
+	if (is_mode("dlopen"))
+		check(pthread_create(&loader, NULL, load_libraries, NULL), "pthread_create");
 	for (int i = 0; i < n && i < 64; i++)
 		pthread_join(threads[i], NULL);
+	if (is_mode("dlopen"))
+		pthread_join(loader, NULL);
 	printf("launches %lu wrong %lu\n", launches, wrong);
 	return wrong != 0;
 }

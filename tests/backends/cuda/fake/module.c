@@ -2,6 +2,7 @@
 /* Modules and libraries of the fake driver, and the handles of the functions and variables that they define. */
 #include "fake.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,10 @@ FAKE_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, uns
 		error = fake_check("twin");
 		if (getenv("FAKE_CUDA_SLOW"))
 			usleep(1000 * atoi(getenv("FAKE_CUDA_SLOW")));
+	}
+	if (getenv("FAKE_CUDA_DLOPEN")) { /* NVIDIA's driver may load a library, for example its compiler */
+		usleep(10000);
+		dlclose(dlopen(NULL, RTLD_NOW));
 	}
 	if (!error)
 		error = load(module, image, NULL);
