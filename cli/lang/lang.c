@@ -67,6 +67,7 @@ void lang_destroy(struct lang *l)
 {
 	if (!l)
 		return;
+	lang_btf_free(l);
 	lang_free_memory(l);
 	free(l->object);
 	free(l);

@@ -85,6 +85,40 @@ enum lang_base {
 	/* a string that the host knows, for example a literal; becomes a LANG_NAME when it is stored */
 	LANG_TEXT,
 	LANG_AGGREGATE, /* the value of count() and similar functions */
+	LANG_RECORD,    /* a struct or union in the application's memory: its address */
+	LANG_ARRAY,     /* an array there: the address of its first element */
+};
+
+enum lang_ctype_kind { LANG_C_INT, LANG_C_POINTER, LANG_C_RECORD, LANG_C_ARRAY };
+
+/* a type of C: what an address points to, or the type of a member */
+struct lang_ctype {
+	enum lang_ctype_kind kind;
+	bool is_signed, is_bool, is_char;
+	uint32_t bytes;                   /* 0: void, or a struct that is only declared */
+	const struct lang_ctype *of;      /* the target of a pointer, or the element of an array */
+	uint32_t n;                       /* for an array: number of elements */
+	const struct lang_record *record; /* for a struct or union */
+	uint32_t btf;                     /* for a pointer of the Linux kernel: BTF id of its target, if `of` is NULL */
+};
+
+struct lang_member {
+	struct lang_member *next;
+	const char *name; /* "": an anonymous struct or union, whose members belong to the outer one */
+	const struct lang_ctype *type;
+	uint32_t at;        /* offset in bytes */
+	uint32_t bit, bits; /* first bit and width of a bit-field in the number there, or 0 and 0 */
+};
+
+/* a struct or union of the text, or of the Linux kernel's BTF */
+struct lang_record {
+	struct lang_record *next;
+	const char *name; /* "struct pair" */
+	uint32_t align;
+	bool is_known; /* the members are known */
+	uint32_t btf;  /* BTF id; 0: a type of the text */
+	struct lang_ctype type;
+	struct lang_member *members;
 };
 
 struct lang_type {
@@ -95,6 +129,9 @@ struct lang_type {
 	uint32_t bytes;                 /* only for a buffer: its capacity */
 	const struct lang_shape *shape; /* only for a tuple */
 	const char *format;             /* only for LANG_TIME: the format of strftime() */
+	/* the type of a struct or array, or the type at an address if that is no number; else NULL */
+	const struct lang_ctype *c;
+	bool in_kernel; /* the address is one of the Linux kernel's memory */
 };
 
 /* the elements of a tuple, in order */
@@ -173,7 +210,10 @@ enum lang_kind {
 	LANG_N_VALUE,  /* a block expression: the statements in list, then the value a, which may be NULL */
 	LANG_N_FN,     /* a call of a function of the text: list sets its parameters, b is its body, var its result */
 	LANG_N_CAST,   /* value: size of the type in bits */
-	LANG_N_READ,   /* a[b] or *a in the application's memory; value: size in bits */
+	LANG_N_READ,   /* a[b] or *a in the application's memory; value: size of the element in bits */
+	LANG_N_MEMBER, /* a.text or, with op ARROW, a->text */
+	LANG_N_PLACE,  /* the address of the READ or MEMBER a */
+	LANG_N_SIZE,   /* sizeof(a), until the type of a is known; then a NUMBER */
 	LANG_N_SET,    /* a op= b; op NONE: a = b */
 	LANG_N_STEP,   /* ++ or --; value: 1 for the prefix form */
 	LANG_N_CALL,   /* list: arguments */
@@ -199,6 +239,7 @@ struct lang_node {
 	const char *text; /* for a string: its bytes without quotes */
 	struct lang_builtin builtin;
 	const struct lang_function *function;
+	const struct lang_member *member; /* for a MEMBER; its offset is `value` */
 	struct lang_map *map;
 	struct lang_var *var;
 	int action; /* for a call that is an action: its index among all actions; else -1 */
@@ -324,6 +365,19 @@ struct lang {
 	uint64_t start_ns; /* time of CLOCK_MONOTONIC at which the text was compiled */
 	struct lang_define *defines;
 	struct lang_macro *macros;
+	struct lang_record *structs; /* structs and unions so far */
+	struct lang_typename {
+		struct lang_typename *next;
+		const char *name; /* the name of a typedef, or "enum color" */
+		const struct lang_ctype *type;
+	} *typenames;
+	struct lang_enumerator {
+		struct lang_enumerator *next;
+		const char *name;
+		uint64_t value;
+	} *enumerators;
+	struct btf *btf; /* types of the Linux kernel, if the text needs them */
+	bool btf_failed;
 	uint32_t nloops;     /* number of functions of loops in the object so far */
 	uint64_t lexed;      /* bytes of text read so far; the text of a #define or macro counts at each use */
 	uint32_t expansions; /* number of expanded calls of macros and functions so far */
@@ -378,6 +432,25 @@ const char *lang_conversion(const char *format, struct lang_conversion *c);
 const struct lang_function *lang_function_find(const char *name);
 const struct lang_function *lang_function_at(uint32_t i); /* returns NULL past the end */
 
+/* cli/lang/tree/btf.c: types of the Linux kernel. They return NULL if there is no such type. */
+const struct lang_record *lang_btf_record(struct lang *l, const char *name); /* "struct path" */
+/* Store the value of an enumerator of the Linux kernel. */
+bool lang_btf_enumerator(struct lang *l, const char *name, uint64_t *value);
+void lang_btf_members(struct lang *l, struct lang_record *record); /* reads the members of a struct */
+void lang_btf_free(struct lang *l);
+/* Return what a pointer points to. NULL: void. */
+const struct lang_ctype *lang_ctype_target(struct lang *l, const struct lang_ctype *pointer);
+
+/* cli/lang/tree/ctype.c */
+/* Find a member, also in anonymous structs. *at becomes its offset in bytes. */
+const struct lang_member *lang_member_find(struct lang *l, const struct lang_ctype *type, const char *name, uint32_t *at);
+/* Return the type of a value of this C type: a number, an address, a struct or an array. */
+struct lang_type lang_type_of(struct lang *l, const struct lang_ctype *c);
+/* Return the type of an address that points to this C type. NULL: void. */
+struct lang_type lang_address_of(const struct lang_ctype *c);
+const struct lang_ctype *lang_ctype_int(struct lang *l, uint32_t bits, bool is_signed);
+const struct lang_ctype *lang_ctype_pointer(struct lang *l, const struct lang_ctype *to);
+
 /* cli/lang/parse/lex.c */
 struct lang_lex {
 	struct lang *l;
@@ -425,7 +498,8 @@ struct lang_parser {
 	struct lang_lex lex;
 	struct lang *l;
 	struct lang_block *block;
-	bool filter; /* a filter is parsed: a / before { ends the expression */
+	bool filter;  /* a filter is parsed: a / before { ends the expression */
+	bool defines; /* a type is being defined: a struct that is not defined yet may be defined later */
 	uint32_t depth;
 	uint32_t operators;       /* number of binary operators so far in the current statement */
 	struct lang_frame *frame; /* the call of a macro or function that is being expanded, or NULL */

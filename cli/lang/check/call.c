@@ -95,6 +95,12 @@ static void check_time(struct check *c, struct lang_node *n)
 		check_fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() must be a string");
 }
 
+/* Check an address that str() or buf() reads from. An array of the application's memory is the address of its first element. */
+static struct lang_type check_memory(struct check *c, struct lang_node *n)
+{
+	return n->kind == LANG_N_MEMBER || n->kind == LANG_N_READ ? check_expr(c, n) : check_value(c, n, false);
+}
+
 /* Check str(address), str(address, bytes) or str($1). str($1) yields the text of the parameter. */
 static void check_str(struct check *c, struct lang_node *n)
 {
@@ -105,10 +111,12 @@ static void check_str(struct check *c, struct lang_node *n)
 		n->list->kind = LANG_N_STRING; /* str($1) is the text of the parameter, even if it is a number */
 	if (n->list->kind == LANG_N_STRING)
 		n->list->type = (struct lang_type){ LANG_TEXT };
-	type = check_value(c, n->list, false);
+	type = check_memory(c, n->list);
 	if (type.base == LANG_TEXT && n->list->kind == LANG_N_STRING)
 		check_fits(c, n->list);
 	else if (check_is_text(type))
+		;
+	else if (type.base == LANG_ARRAY && !c->host)
 		;
 	else if (!check_is_number(type) && !c->learning)
 		check_fail(c, n->list, "str(arg0)", "str() expects an address");
@@ -126,7 +134,10 @@ static struct lang_type check_buf(struct check *c, struct lang_node *n)
 	struct lang_node *bytes = n->list->next;
 	uint32_t size = bytes && bytes->kind == LANG_N_NUMBER ? (uint32_t)bytes->value : LANG_BUFFER_SIZE;
 
-	check_number(c, n->list);
+	if (check_memory(c, n->list).base != LANG_ARRAY)
+		check_number(c, n->list);
+	else if (!bytes && n->list->type.c->bytes && n->list->type.c->bytes < size)
+		size = n->list->type.c->bytes;
 	if (bytes)
 		check_number(c, bytes);
 	if (c->host)

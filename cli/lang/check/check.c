@@ -40,7 +40,7 @@ void check_fits(struct check *c, const struct lang_node *n)
  */
 struct lang_type check_value(struct check *c, struct lang_node *n, bool stored)
 {
-	struct lang_type type = check_expr(c, n);
+	struct lang_type type = check_array_value(c, n, check_expr(c, n));
 
 	if (lang_is_in_memory(type) && n->kind == LANG_N_SET)
 		lang_fail(c->l, n->pos, "set the variable in a separate statement",
@@ -166,6 +166,8 @@ static struct lang_type check_binary(struct check *c, struct lang_node *n)
 {
 	check_value(c, n->a, false);
 	check_value(c, n->b, false);
+	if (check_moves_pointer(c, n))
+		return check_expr(c, n);
 	if (logical(n->op) || compares(n->op) || !n->a->literal || !n->b->literal)
 		n->literal = false;
 	if (compares(n->op) && check_names(c, n))
@@ -185,32 +187,6 @@ static struct lang_type check_unary(struct check *c, struct lang_node *n)
 	return n->op == LANG_T_INVERT ? (struct lang_type){ LANG_INT, type.is_signed } :
 	       n->op == LANG_T_NOT    ? truth :
 					number;
-}
-
-/* Check a read of the application's memory, such as *(uint32 *)arg0 or ((uint32 *)arg0)[tid]. */
-static struct lang_type check_read(struct check *c, struct lang_node *n)
-{
-	struct lang_type address = check_value(c, n->a, false);
-
-	if (n->b && address.base == LANG_TUPLE) {
-		n->kind = LANG_N_PART; /* $t[0] is the same as $t.0 */
-		n->value = n->b->kind == LANG_N_NUMBER ? n->b->value : UINT32_MAX;
-		return check_part(c, n);
-	}
-	if (n->b)
-		check_number(c, n->b);
-	if (c->learning)
-		return (struct lang_type){ LANG_INT, address.to_signed };
-	if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and store it in a map",
-			   "only gpu/ probes can read the application's memory");
-	else if (address.base != LANG_ADDRESS || !address.to)
-		check_fail(c, n,
-			   "state the type: *(uint32 *)arg0, ((uint32 *)arg0)[i], or gpu/entry/NAME(uint32 *a) for an "
-			   "argument",
-			   "the type of the value at this address is not known");
-	n->value = address.to;
-	return (struct lang_type){ LANG_INT, address.to_signed };
 }
 
 static struct lang_type check_ternary(struct check *c, struct lang_node *n)
@@ -247,14 +223,16 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 		check_aggregate(c, n);
 		return (struct lang_type){ LANG_VOID };
 	}
-	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
+	if (n->op != LANG_T_NONE)
+		type = check_number(c, n->b);
+	else
+		type = n->a->kind == LANG_N_VAR ? check_struct_or_value(c, n->b) : check_value(c, n->b, true);
 	if (type.base == LANG_VOID && c->learning)
 		return type;
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
 		check_fail(c, n->b, "store a number, a string, kernel, ustack or an address",
 			   "a value of this kind cannot be stored");
 	if (n->a->kind == LANG_N_MAP) {
-		type.to = type.to_signed = 0;
 		check_key(c, n->a);
 		check_holds(c, n->a, NULL, type);
 		return n->a->type = n->a->map->value;
@@ -291,6 +269,7 @@ static struct lang_type check_cast(struct check *c, struct lang_node *n)
 
 	if (n->type.base != LANG_BOOL || !check_is_text(type))
 		need_number(c, n->a);
+	n->type.in_kernel |= type.in_kernel;
 	return n->type;
 }
 
@@ -377,6 +356,12 @@ static struct lang_type expr_type(struct check *c, struct lang_node *n)
 		return check_function(c, n);
 	case LANG_N_READ:
 		return check_read(c, n);
+	case LANG_N_MEMBER:
+		return check_member(c, n);
+	case LANG_N_PLACE:
+		return check_place_of(c, n);
+	case LANG_N_SIZE:
+		return check_size_of(c, n);
 	case LANG_N_SET:
 		return check_set(c, n);
 	case LANG_N_STEP:

@@ -34,6 +34,17 @@ struct lang_type check_pair(struct check *c, const struct lang_map *map, uint32_
 struct lang_type check_builtin(struct check *c, struct lang_node *n); /* word.c: checks a word, such as arg0 */
 struct lang_type check_part(struct check *c, struct lang_node *n);    /* checks an element of a tuple, such as $t.0 */
 struct lang_type check_expr(struct check *c, struct lang_node *n);
+/* member.c: reads of the application's memory, such as *(uint32 *)arg0, ((uint32 *)arg0)[tid] and $p->a */
+struct lang_type check_read(struct check *c, struct lang_node *n);
+struct lang_type check_member(struct check *c, struct lang_node *n);
+struct lang_type check_place_of(struct check *c, struct lang_node *n); /* &$p->a */
+struct lang_type check_size_of(struct check *c, struct lang_node *n);  /* sizeof(expression) */
+/* Make $p + 1 the address of $p[1], if $p is a pointer. */
+bool check_moves_pointer(struct check *c, struct lang_node *n);
+/* A value of type `type` is needed. Make an array of characters a string, and refuse other arrays and structs. */
+struct lang_type check_array_value(struct check *c, struct lang_node *n, struct lang_type type);
+/* Check the value of a variable, which may also be a struct: the variable then has its address. */
+struct lang_type check_struct_or_value(struct check *c, struct lang_node *n);
 /*
  * Check a value of any type. With `stored`, the program stores the value instead of only printing it, so a string needs
  * bytes in the object.

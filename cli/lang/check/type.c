@@ -42,6 +42,8 @@ const char *check_base_name(struct lang_type type)
 		[LANG_TUPLE] = "a tuple",
 		[LANG_BUFFER] = "a buffer",
 		[LANG_AGGREGATE] = "an aggregation",
+		[LANG_RECORD] = "a struct",
+		[LANG_ARRAY] = "an array",
 	};
 
 	return names[type.base];
@@ -69,11 +71,22 @@ bool check_same_kind(struct lang_type a, struct lang_type b)
 	return true;
 }
 
+/* Returns true if two C types are the same. Types of the Linux kernel are read at each use. */
+static bool same_target(const struct lang_ctype *a, const struct lang_ctype *b)
+{
+	if (!a || !b || a == b)
+		return a == b;
+	if (a->kind != b->kind || a->bytes != b->bytes || a->is_signed != b->is_signed)
+		return false;
+	return a->kind == LANG_C_RECORD ? a->record == b->record : a->btf == b->btf && same_target(a->of, b->of);
+}
+
 bool check_fits_type(struct lang_type to, struct lang_type from)
 {
 	if (to.base == LANG_INT && from.base == LANG_BOOL)
 		return true;
-	return check_same_kind(to, from) && to.to == from.to && to.to_signed == from.to_signed;
+	return check_same_kind(to, from) && to.to == from.to && to.to_signed == from.to_signed &&
+	       same_target(to.c, from.c);
 }
 
 static void add_element(struct lang_shape *shape, struct lang_type type)

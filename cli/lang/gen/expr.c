@@ -6,8 +6,6 @@
 #include "gpubpf/ctx.h"
 
 #define NAMED_ARG 530 /* number of a helper in include/gpubpf/helpers.def */
-#define PROBE_READ 112
-#define PROBE_READ_KERNEL 113
 #define CLOCK 5
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
@@ -16,8 +14,7 @@ void gen_number(struct gen *g, int dst, const struct lang_node *n)
 	gen_imm(g, dst, n->value);
 }
 
-/* Truncate r0 to `bits` bits. 0 means that all 64 bits are kept. */
-static void narrow(struct gen *g, uint32_t bits, bool is_signed)
+void gen_narrow(struct gen *g, uint32_t bits, bool is_signed)
 {
 	if (!bits || bits >= 64)
 		return;
@@ -42,7 +39,7 @@ void gen_hide(struct gen *g)
 void gen_var(struct gen *g, const struct lang_var *var, bool store)
 {
 	if (store) {
-		narrow(g, var->bits, var->type.is_signed);
+		gen_narrow(g, var->bits, var->type.is_signed);
 		gen_store(g, gen_frame(g), var->at, R0, 8);
 	} else {
 		gen_load(g, R0, gen_frame(g), var->at, 8);
@@ -98,7 +95,7 @@ static void helper(struct gen *g, const struct lang_builtin *b)
 	if (b->size == 4)
 		gen_alu_imm(g, BPF_RSH, R0, 32);
 	else if (b->size == 1)
-		narrow(g, 32, false);
+		gen_narrow(g, 32, false);
 }
 
 static void emit_builtin(struct gen *g, const struct lang_node *n)
@@ -162,8 +159,7 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
 	gen_insn(g, BPF_ALU64 | code | BPF_X, R0, R1, rows[op].divides && is_signed, 0);
 }
 
-/* Evaluate a into r0 and b into r1. */
-static void emit_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b)
+void gen_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b)
 {
 	int saved;
 
@@ -217,7 +213,7 @@ static void binary(struct gen *g, const struct lang_node *n)
 		emit_truth(g, n);
 		return;
 	}
-	emit_operands(g, n->a, n->b);
+	gen_operands(g, n->a, n->b);
 	gen_operate(g, n->op, n->op == LANG_T_SUB || n->type.is_signed);
 }
 
@@ -271,33 +267,7 @@ static void cast(struct gen *g, const struct lang_node *n)
 	if (n->type.base == LANG_BOOL)
 		emit_bool(g);
 	else
-		narrow(g, n->value, n->type.is_signed);
-}
-
-/* r0 = a[b] or *a. The result is 0 if the address is not in the application's memory. */
-static void read_memory(struct gen *g, const struct lang_node *n)
-{
-	uint32_t bytes = n->value / 8;
-	int at;
-
-	if (n->b) {
-		emit_operands(g, n->a, n->b);
-		gen_alu_imm(g, BPF_MUL, R1, (int32_t)bytes);
-		gen_alu(g, BPF_ADD, R0, R1);
-	} else {
-		gen_expr(g, n->a);
-	}
-	at = gen_push(g, 8);
-	gen_mov(g, R3, R0);
-	gen_imm(g, R1, 0);
-	gen_store(g, R10, at, R1, 8);
-	gen_mov(g, R1, R10);
-	gen_alu_imm(g, BPF_ADD, R1, at);
-	gen_imm(g, R2, bytes);
-	gen_call(g, gen_reads_kernel(g) ? PROBE_READ_KERNEL : PROBE_READ);
-	gen_load(g, R0, R10, at, bytes);
-	narrow(g, n->type.is_signed ? n->value : 0, true);
-	gen_pop(g, 8);
+		gen_narrow(g, n->value, n->type.is_signed);
 }
 
 /* -- tests -- */
@@ -324,7 +294,7 @@ static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_
 		gen_expr(g, n->a);
 		gen_jump_imm(g, op, R0, (int32_t)n->b->value, label);
 	} else {
-		emit_operands(g, n->a, n->b);
+		gen_operands(g, n->a, n->b);
 		gen_jump(g, op, R0, R1, label);
 	}
 }
@@ -400,7 +370,7 @@ static void set_var(struct gen *g, const struct lang_node *n)
 		gen_set(g, n->a->var, n->b);
 		return;
 	}
-	emit_operands(g, &now, n->b);
+	gen_operands(g, &now, n->b);
 	gen_operate(g, n->op, n->type.is_signed && (n->b->type.is_signed || n->op == LANG_T_RSH));
 	gen_hide(g);
 	gen_var(g, n->a->var, true);
@@ -456,7 +426,7 @@ static void bswap(struct gen *g, const struct lang_node *n)
 	if (n->value > 8)
 		gen_insn(g, BPF_ALU | BPF_END | BPF_TO_BE, R0, 0, 0, (int32_t)n->value);
 	else
-		narrow(g, 8, false);
+		gen_narrow(g, 8, false);
 }
 
 static void action(struct gen *g, const struct lang_node *n)
@@ -542,7 +512,9 @@ void gen_expr(struct gen *g, const struct lang_node *n)
 		[LANG_N_SET] = set,
 		[LANG_N_STEP] = step,
 		[LANG_N_CALL] = call,
-		[LANG_N_READ] = read_memory,
+		[LANG_N_READ] = gen_read,
+		[LANG_N_MEMBER] = gen_read,
+		[LANG_N_PLACE] = gen_place,
 		[LANG_N_PART] = gen_part,
 		[LANG_N_VALUE] = value_block,
 		[LANG_N_FN] = function_call,

@@ -101,6 +101,7 @@ void gen_pop(struct gen *g, uint32_t size);
 /* dst = address of the function of a loop, for a helper */
 void gen_function_address(struct gen *g, int dst, const struct lang_code *function);
 uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map);
+void gen_count(struct gen *g, enum lang_internal_map map); /* adds 1 to the value of an internal map; clobbers r0 to r5 */
 
 /* -- gen.c -- */
 bool gen_open(struct gen *g, const char *section, const char *name); /* begins the code of a program or function */
@@ -133,6 +134,11 @@ void gen_triple_value(struct gen *g, const struct lang_builtin *b);
 /* r0 = r0 op r1 */
 void gen_operate(struct gen *g, enum lang_token op, bool is_signed);
 
+/* Truncate r0 to `bits` bits. 0 means that all 64 bits are kept. */
+void gen_narrow(struct gen *g, uint32_t bits, bool is_signed);
+/* Evaluate a into r0 and b into r1. */
+void gen_operands(struct gen *g, const struct lang_node *a, const struct lang_node *b);
+
 /* -- map.c -- */
 void gen_map_read(struct gen *g, const struct lang_node *n);
 void gen_map_set(struct gen *g, const struct lang_node *set);
@@ -155,11 +161,15 @@ void gen_memory(struct gen *g, const struct lang_node *n, int to); /* stores the
 void gen_put(struct gen *g, const struct lang_node *n, int to);    /* stores a value of any type at r10 + to */
 /* copies bytes, a multiple of 8, to address (register `to`) + to_off; clobbers r1 */
 void gen_copy(struct gen *g, int to, int to_off, int from, int from_off, uint32_t size);
-/* Returns true if the probe's addresses are in the Linux kernel's memory. */
-bool gen_reads_kernel(const struct gen *g);
+/* Returns true if the address is one of the Linux kernel's memory. */
+bool gen_reads_kernel(const struct gen *g, const struct lang_node *address);
 void gen_part(struct gen *g, const struct lang_node *n); /* r0 = the element of a tuple, a number */
 /* Compute the expression, and return the offset from r10 of its value; *size: bytes to free with gen_pop() */
 int gen_temporary(struct gen *g, const struct lang_node *n, uint32_t *size);
+
+/* r0 = *a, a[b], a.member or a->member; 0 where nothing is readable */
+void gen_read(struct gen *g, const struct lang_node *n);
+void gen_place(struct gen *g, const struct lang_node *n); /* r0 = the address of a READ or MEMBER */
 
 /* -- text.c -- */
 void gen_literal(struct gen *g, const char *text, int to);

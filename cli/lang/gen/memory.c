@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generates the code of values that are bytes in memory: strings, tuples and buffers. */
+/*
+ * Generates the code of values that are bytes in memory, such as strings and tuples. Generates reads of the
+ * application's memory: pointers, arrays, and members of structs.
+ */
 #include <linux/bpf.h>
 
 #include "gen.h"
 
-enum { CURRENT_COMM = 16, TASK_NAME = 16 };
+enum { CURRENT_COMM = 16, TASK_NAME = 16, PROBE_READ = 112, PROBE_READ_KERNEL = 113 };
 
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
@@ -73,8 +76,10 @@ static void task_name(struct gen *g, int to)
 	gen_call(g, CURRENT_COMM);
 }
 
-bool gen_reads_kernel(const struct gen *g)
+bool gen_reads_kernel(const struct gen *g, const struct lang_node *address)
 {
+	if (address->type.in_kernel)
+		return true;
 	return lang_is_linux(g->block) &&
 	       (g->probe->linux_kind == LANG_LINUX_KPROBE || g->probe->linux_kind == LANG_LINUX_KRETPROBE);
 }
@@ -172,4 +177,60 @@ void gen_memory(struct gen *g, const struct lang_node *n, int to)
 
 	if (n->kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[n->kind])
 		kinds[n->kind](g, n, to);
+}
+
+/* -- reads of the application's memory, or of the Linux kernel's -- */
+
+/* r0 = the address of a READ or MEMBER. The value of a struct or array is its address. */
+static void address_of(struct gen *g, const struct lang_node *n)
+{
+	if (n->kind == LANG_N_MEMBER) {
+		gen_expr(g, n->a);
+		if (n->value)
+			gen_alu_imm(g, BPF_ADD, R0, (int32_t)n->value);
+	} else if (n->b) {
+		gen_operands(g, n->a, n->b);
+		gen_alu_imm(g, BPF_MUL, R1, (int32_t)(n->value / 8));
+		gen_alu(g, BPF_ADD, R0, R1);
+	} else {
+		gen_expr(g, n->a);
+	}
+}
+
+void gen_place(struct gen *g, const struct lang_node *n)
+{
+	address_of(g, n->a);
+}
+
+/* r0 = the number at address r0, or 0 */
+static void read_number(struct gen *g, const struct lang_node *n, uint32_t bytes)
+{
+	int at = gen_push(g, 8);
+
+	gen_mov(g, R3, R0);
+	gen_imm(g, R1, 0);
+	gen_store(g, R10, at, R1, 8);
+	gen_mov(g, R1, R10);
+	gen_alu_imm(g, BPF_ADD, R1, at);
+	gen_imm(g, R2, bytes);
+	gen_call(g, gen_reads_kernel(g, n->a) ? PROBE_READ_KERNEL : PROBE_READ);
+	gen_load(g, R0, R10, at, bytes);
+	gen_pop(g, 8);
+}
+
+void gen_read(struct gen *g, const struct lang_node *n)
+{
+	const struct lang_member *m = n->member;
+	uint32_t bytes = m ? m->type->bytes : (uint32_t)n->value / 8;
+
+	address_of(g, n);
+	if (n->type.base == LANG_RECORD || n->type.base == LANG_ARRAY)
+		return;
+	read_number(g, n, bytes);
+	if (m && m->bits && m->bit)
+		gen_alu_imm(g, BPF_RSH, R0, (int32_t)m->bit);
+	if (m && m->bits)
+		gen_narrow(g, m->bits, n->type.is_signed);
+	else if (n->type.is_signed)
+		gen_narrow(g, 8 * bytes, true);
 }

@@ -57,7 +57,7 @@ static void read_string(struct gen *g, const struct lang_node *n, int to)
 	gen_mov(g, R1, R10);
 	gen_alu_imm(g, BPF_ADD, R1, to);
 	gen_imm(g, R2, bytes ? bytes->value + 1 : GPUBPF_CTX_NAME);
-	gen_call(g, gen_reads_kernel(g) ? PROBE_READ_KERNEL_STR : PROBE_READ_STR);
+	gen_call(g, gen_reads_kernel(g, n->list) ? PROBE_READ_KERNEL_STR : PROBE_READ_STR);
 }
 
 /* r0 = the number of bytes that buf() reads, at most the buffer's capacity */
@@ -89,7 +89,7 @@ static void read_buffer(struct gen *g, const struct lang_node *n, int to)
 	gen_load(g, R2, R10, to, 8);
 	gen_mov(g, R1, R10);
 	gen_alu_imm(g, BPF_ADD, R1, to + 8);
-	gen_call(g, gen_reads_kernel(g) ? PROBE_READ_KERNEL : PROBE_READ);
+	gen_call(g, gen_reads_kernel(g, n->list) ? PROBE_READ_KERNEL : PROBE_READ);
 }
 
 void gen_text_call(struct gen *g, const struct lang_node *n, int to)

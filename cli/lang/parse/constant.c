@@ -15,18 +15,59 @@ static struct lang_node *constant(struct lang_parser *p, uint32_t pos, uint64_t 
 	return n;
 }
 
-static struct lang_node *size_of_type(struct lang_parser *p, uint32_t pos)
+static bool names_type(struct lang_parser *p)
 {
+	uint32_t bits;
 	bool is_signed;
-	uint32_t bits = 0;
 
-	if (p->lex.token != LANG_T_WORD || !lang_target_named(p->lex.string, &bits, &is_signed))
-		lang_fail(p->l, p->lex.pos, "sizeof(uint32), sizeof(float *)", "sizeof() expects the name of a type");
-	lang_next(&p->lex);
-	while (lang_accept(p, LANG_T_MUL))
-		bits = 64;
-	lang_expect(p, LANG_T_CLOSE, "after the type");
-	return constant(p, pos, bits / 8, LANG_INT);
+	return lang_begins_type(p) || (p->lex.token == LANG_T_WORD && lang_target_named(p->lex.string, &bits, &is_signed));
+}
+
+/* Parse a type such as uint32, unsigned long, struct pair or float *. Returns NULL for void. */
+static const struct lang_ctype *read_type(struct lang_parser *p)
+{
+	if (names_type(p))
+		return lang_pointers(p, lang_base_type(p));
+	lang_fail(p->l, p->lex.pos, "offsetof(struct pair, b)", "offsetof() expects the name of a type");
+	return NULL;
+}
+
+/* Parse sizeof(type) or sizeof(expression). The size of an expression is known when its type is. */
+static struct lang_node *size_of(struct lang_parser *p, uint32_t pos)
+{
+	struct lang_node *n;
+	uint32_t bytes;
+
+	if (names_type(p)) {
+		bytes = lang_ctype_size(p, read_type(p), pos);
+		lang_expect(p, LANG_T_CLOSE, "after the type");
+		return constant(p, pos, bytes, LANG_INT);
+	}
+	n = lang_node(p, LANG_N_SIZE, pos);
+	n->a = lang_expression(p);
+	lang_expect(p, LANG_T_CLOSE, "after the expression");
+	return n;
+}
+
+/* Parse offsetof(struct pair, b). The member may be one of a member. */
+static struct lang_node *offset_of(struct lang_parser *p, uint32_t pos)
+{
+	const struct lang_ctype *type = read_type(p);
+	uint32_t at = 0, sum = 0;
+
+	lang_expect(p, LANG_T_COMMA, "after the type");
+	do {
+		const struct lang_member *m = type ? lang_member_find(p->l, type, p->lex.string, &at) : NULL;
+
+		if (!m)
+			lang_fail(p->l, p->lex.pos, "offsetof(struct pair, b)", "%s has no member %s",
+				  type && type->kind == LANG_C_RECORD ? type->record->name : "this type", p->lex.string);
+		sum += at;
+		type = m ? m->type : NULL;
+		lang_expect(p, LANG_T_WORD, "as the member");
+	} while (lang_accept(p, LANG_T_DOT) && !p->l->failed);
+	lang_expect(p, LANG_T_CLOSE, "after the member");
+	return constant(p, pos, sum, LANG_INT);
 }
 
 /* -- getopt -- */
@@ -93,12 +134,18 @@ static struct lang_node *option(struct lang_parser *p, uint32_t pos)
 
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos)
 {
-	bool is_size = !strcmp(word, "sizeof");
+	static const struct {
+		const char *name;
+		struct lang_node *(*parse)(struct lang_parser *p, uint32_t pos);
+	} calls[] = { { "sizeof", size_of }, { "offsetof", offset_of }, { "getopt", option } };
+	uint64_t value;
 
-	if (!is_size && strcmp(word, "getopt"))
-		return NULL;
-	lang_expect(p, LANG_T_OPEN, "after the function's name");
-	return is_size ? size_of_type(p, pos) : option(p, pos);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(calls[i].name, word)) {
+			lang_expect(p, LANG_T_OPEN, "after the function's name");
+			return calls[i].parse(p, pos);
+		}
+	return lang_enumerator(p, word, &value) ? constant(p, pos, value, LANG_INT) : NULL;
 }
 
 /* -- clocks -- */

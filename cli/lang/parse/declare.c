@@ -142,6 +142,18 @@ static bool begins_with(const struct lang_parser *p, const char *word, const cha
 	return l->size - p->lex.at > n && !memcmp(l->text + p->lex.at, word, n) && strchr(after, l->text[p->lex.at + n]);
 }
 
+static void type_definition(struct lang_parser *p)
+{
+	lang_next(&p->lex);
+	lang_type_definition(p);
+}
+
+static bool begins_type_definition(const struct lang_parser *p)
+{
+	return begins_with(p, "struct", " \t\n{") || begins_with(p, "union", " \t\n{") ||
+	       begins_with(p, "enum", " \t\n{") || begins_with(p, "typedef", " \t\n");
+}
+
 bool lang_declaration(struct lang_parser *p)
 {
 	if (p->l->text[p->lex.at] == '#')
@@ -150,6 +162,8 @@ bool lang_declaration(struct lang_parser *p)
 		config(p);
 	else if (begins_with(p, "macro", " \t\n") || begins_with(p, "fn", " \t\n"))
 		lang_skip_definition(p);
+	else if (begins_type_definition(p))
+		type_definition(p);
 	else
 		return false;
 	return true;

@@ -112,19 +112,14 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 	return n;
 }
 
-/* Refuse $x.a, $x->a and 1.5, which the language does not support. */
-static void no_parts(struct lang_parser *p, const struct lang_node *a)
+/* Refuse 1.5. */
+static void no_fraction(struct lang_parser *p, const struct lang_node *a)
 {
 	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
 		lang_fail(p->l, p->lex.pos,
 			  "write 1500us for 1.5 ms; %f in printf() prints a kernel argument as "
 			  "floating point",
 			  "floating-point numbers are not supported");
-	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW)
-		lang_fail(p->l, p->lex.pos,
-			  "use .0, .1, ... for the elements of a tuple, ((uint32 *)arg0)[i] for a number at an address, or "
-			  "str(arg0) for a string there",
-			  "%s cannot be used here: structs are not supported", lang_token_text(p->lex.token));
 }
 
 /* Returns true if .0, .1, ... follows, an element of a tuple. */
@@ -149,6 +144,19 @@ static struct lang_node *part(struct lang_parser *p, struct lang_node *a)
 	return n;
 }
 
+/* Parse .NAME or ->NAME, a member of a struct. */
+static struct lang_node *member(struct lang_parser *p, struct lang_node *a)
+{
+	struct lang_node *n = lang_node(p, LANG_N_MEMBER, p->lex.pos);
+
+	n->op = p->lex.token;
+	n->a = a;
+	lang_next(&p->lex);
+	n->text = p->lex.string;
+	lang_expect(p, LANG_T_WORD, "as the name of a member");
+	return n;
+}
+
 static struct lang_node *element(struct lang_parser *p, struct lang_node *a)
 {
 	struct lang_node *n = lang_node(p, LANG_N_READ, p->lex.pos);
@@ -160,17 +168,30 @@ static struct lang_node *element(struct lang_parser *p, struct lang_node *a)
 	return n;
 }
 
-/* Parse the indices after an expression, as in ((uint32 *)arg0)[tid], and elements of tuples, as in $kv.0. */
+static struct lang_node *suffix(struct lang_parser *p, struct lang_node *a)
+{
+	if (p->lex.token == LANG_T_LBRACKET)
+		return element(p, a);
+	return is_part(p, a) ? part(p, a) : member(p, a);
+}
+
+static bool has_suffix(const struct lang_parser *p, const struct lang_node *a)
+{
+	return p->lex.token == LANG_T_LBRACKET || p->lex.token == LANG_T_ARROW ||
+	       (p->lex.token == LANG_T_DOT && a->kind != LANG_N_NUMBER);
+}
+
+/* Parse indices after an expression, as in ((uint32 *)arg0)[tid], elements of tuples ($kv.0) and members ($p->a). */
 static struct lang_node *elements(struct lang_parser *p, struct lang_node *a)
 {
 	uint32_t depth = p->depth;
 
-	while ((p->lex.token == LANG_T_LBRACKET || is_part(p, a)) && !p->l->failed) {
+	while (has_suffix(p, a) && !p->l->failed) {
 		lang_enter_nesting(p);
-		a = p->lex.token == LANG_T_DOT ? part(p, a) : element(p, a);
+		a = suffix(p, a);
 	}
 	p->depth = depth;
-	no_parts(p, a);
+	no_fraction(p, a);
 	return a;
 }
 
@@ -196,16 +217,17 @@ struct lang_node *lang_unary(struct lang_parser *p)
 		lang_next(&p->lex);
 		return step(p, lang_primary(p), op, pos, true);
 	}
-	if (op == LANG_T_AND)
-		lang_fail(p->l, pos, "write args.a for the value of the argument a", "values have no address");
-	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT && op != LANG_T_MUL)
+	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT && op != LANG_T_MUL && op != LANG_T_AND)
 		return postfix(p);
 	lang_next(&p->lex);
 	lang_enter_nesting(p);
-	n = lang_node(p, op == LANG_T_MUL ? LANG_N_READ : LANG_N_UNARY, pos);
+	n = lang_node(p, op == LANG_T_MUL ? LANG_N_READ : op == LANG_T_AND ? LANG_N_PLACE : LANG_N_UNARY, pos);
 	n->op = op;
 	n->a = lang_unary(p);
 	p->depth--;
+	if (n->kind == LANG_N_PLACE && n->a->kind != LANG_N_READ && n->a->kind != LANG_N_MEMBER)
+		lang_fail(p->l, pos, "&$p->member and &$p[i] are addresses; write args.a for the value of the argument a",
+			  "this value has no address");
 	return n;
 }
 

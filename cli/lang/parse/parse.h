@@ -17,6 +17,18 @@ struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos);
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos);
 /* returns nsecs of another clock: the sum of n and the distance between the clocks when the text is compiled */
 struct lang_node *lang_clock(struct lang_parser *p, struct lang_node *n, const char *clock);
+/* typename.c: parses the names of types. Returns true if the current token begins one that has several words. */
+bool lang_begins_type(struct lang_parser *p);
+bool lang_is_tag(const struct lang_parser *p);                  /* struct, union or enum */
+const struct lang_ctype *lang_base_type(struct lang_parser *p); /* without asterisks; NULL: void */
+const struct lang_ctype *lang_pointers(struct lang_parser *p, const struct lang_ctype *c); /* the asterisks after it */
+struct lang_record *lang_record_named(struct lang_parser *p, const char *name);
+/* Return the bytes of a type, or refuse one whose size is not known. */
+uint32_t lang_ctype_size(struct lang_parser *p, const struct lang_ctype *c, uint32_t pos);
+/* record.c: parses a definition of struct, union, enum or typedef */
+void lang_type_definition(struct lang_parser *p);
+/* Store the value of an enumerator of the text. */
+bool lang_enumerator(struct lang_parser *p, const char *name, uint64_t *value);
 struct lang_node *lang_primary(struct lang_parser *p); /* parses an operand without suffixes */
 struct lang_node *lang_unary(struct lang_parser *p);   /* parses an operand with its prefixes and suffixes */
 

@@ -340,6 +340,23 @@ static bool cast_is_parameter(struct lang_parser *p)
 	return lang_parameter(p, p->lex.string, p->lex.pos);
 }
 
+/* Parse the rest of a cast to a type of several words, such as (struct pair *)x or (unsigned long)x. */
+static struct lang_node *wide_cast(struct lang_parser *p, struct lang_node *n)
+{
+	const struct lang_ctype *c = lang_pointers(p, lang_base_type(p));
+
+	if (c && c->kind != LANG_C_RECORD && c->kind != LANG_C_ARRAY)
+		n->type = lang_type_of(p->l, c);
+	else
+		lang_fail(p->l, n->pos, "cast to a pointer: (struct pair *)arg0", "a cast cannot have this type");
+	n->value = c ? 8 * c->bytes : 0;
+	lang_expect(p, LANG_T_CLOSE, "after the type");
+	lang_enter_nesting(p);
+	n->a = lang_unary(p);
+	p->depth--;
+	return n;
+}
+
 /* Parse a cast, (int32)x or (int32 *)x, or an expression in parentheses. */
 static struct lang_node *parenthesis(struct lang_parser *p)
 {
@@ -348,6 +365,8 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 	uint32_t bits;
 
 	lang_next(&p->lex);
+	if (lang_begins_type(p))
+		return wide_cast(p, n);
 	named = p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, &bits, &n->type.is_signed);
 	if (p->lex.token == LANG_T_WORD && !cast_is_parameter(p) && lang_target_named(p->lex.string, &bits, &is_signed)) {
 		n->type.base = lang_word_is(p, "bool") ? LANG_BOOL : LANG_INT;

@@ -193,57 +193,48 @@ static void parse_device(struct lang_lex *x, struct lang_probe *probe, const cha
 
 /* -- arguments -- */
 
-bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed)
+/* Return the struct, union or typedef of the text with this name, or NULL. */
+static const struct lang_ctype *find_struct(const struct lang *l, const char *name)
 {
-	static const struct {
-		const char *name;
-		uint32_t bits;
-		bool is_signed;
-	} types[] = {
-		{ "bool", 8, false },      { "char", 8, true },       { "uchar", 8, false },
-		{ "short", 16, true },     { "ushort", 16, false },   { "int", 32, true },
-		{ "uint", 32, false },     { "unsigned", 32, false }, { "long", 64, true },
-		{ "ulong", 64, false },    { "size_t", 64, false },   { "int8", 8, true },
-		{ "int16", 16, true },     { "int32", 32, true },     { "int64", 64, true },
-		{ "uint8", 8, false },     { "uint16", 16, false },   { "uint32", 32, false },
-		{ "uint64", 64, false },   { "int8_t", 8, true },     { "int16_t", 16, true },
-		{ "int32_t", 32, true },   { "int64_t", 64, true },   { "uint8_t", 8, false },
-		{ "uint16_t", 16, false }, { "uint32_t", 32, false }, { "uint64_t", 64, false },
-	};
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(types[i].name, word)) {
-			*bits = types[i].bits;
-			*is_signed = types[i].is_signed;
-			return true;
-		}
-	return false;
-}
-
-bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed)
-{
-	*is_signed = false;
-	*bits = !strcmp(word, "half") ? 16 : !strcmp(word, "float") ? 32 : !strcmp(word, "double") ? 64 : 0;
-	return *bits || lang_type_named(word, bits, is_signed);
+	for (const struct lang_record *r = l->structs; r; r = r->next)
+		if (!r->btf && !strcmp(strchr(r->name, ' ') + 1, name))
+			return &r->type;
+	for (const struct lang_typename *t = l->typenames; t; t = t->next)
+		if (!strcmp(t->name, name))
+			return t->type;
+	return NULL;
 }
 
 /*
  * Add a word to an argument's type, which may have several words ("unsigned long"). Floating-point types are valid only
  * for the number at an address.
  */
-static void add_type(struct lang_arg *arg, const char *word)
+static void add_type(struct lang *l, struct lang_arg *arg, const char *word)
 {
 	bool is_signed, was_unsigned = arg->bits && !arg->type.is_signed;
 	uint32_t bits;
 
 	if (arg->type.base == LANG_ADDRESS)
 		return;
+	arg->type.c = find_struct(l, word);
 	if (lang_target_named(word, &bits, &is_signed))
 		arg->type.to = bits;
 	if (!lang_type_named(word, &bits, &is_signed))
 		return;
 	arg->bits = bits;
 	arg->type.is_signed = is_signed && !was_unsigned;
+}
+
+/* Return the type of a pointer to what the words before a * name. */
+static struct lang_type target_of(struct lang *l, const struct lang_arg *arg)
+{
+	const struct lang_ctype *c = arg->type.c;
+
+	if (c && arg->type.base == LANG_ADDRESS)
+		c = lang_ctype_pointer(l, c);
+	if (c)
+		return lang_address_of(c);
+	return (struct lang_type){ LANG_ADDRESS, false, arg->type.is_signed, arg->type.to };
 }
 
 /*
@@ -258,14 +249,13 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 	for (; x->token != LANG_T_COMMA && x->token != LANG_T_CLOSE && x->token != LANG_T_END; lang_next(x)) {
 		if (x->token == LANG_T_WORD) {
 			if (word)
-				add_type(&arg, word);
+				add_type(x->l, &arg, word);
 			word = x->string;
 		} else if (x->token == LANG_T_MUL) {
 			if (word)
-				add_type(&arg, word);
+				add_type(x->l, &arg, word);
 			arg.type.to = arg.type.base == LANG_ADDRESS ? 64 : arg.type.to;
-			arg = (struct lang_arg){ .bits = 64,
-						 .type = { LANG_ADDRESS, false, arg.type.is_signed, arg.type.to } };
+			arg = (struct lang_arg){ .bits = 64, .type = target_of(x->l, &arg) };
 			word = NULL;
 		}
 	}
@@ -275,8 +265,10 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 	else if (block->nargs == LANG_ARGS)
 		lang_fail(x->l, x->pos, "omit the others", "more than %u arguments have a name", LANG_ARGS);
 	arg.name = word;
-	if (arg.type.base != LANG_ADDRESS)
+	if (arg.type.base != LANG_ADDRESS) {
 		arg.type.to = 0;
+		arg.type.c = NULL;
+	}
 	if (word && block->nargs < LANG_ARGS)
 		block->args[block->nargs++] = arg;
 }

@@ -10,6 +10,7 @@ json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
 cat > "$T/all.bt" << 'END'
 #!/usr/bin/env gpubpf
 let @few = hash(10);
+struct row { int n; unsigned low : 4, high : 4, rest : 24; short half[2]; char text[4]; };
 gpu/exit/step_*(int *v) { @count = count(); @sum = sum(gid); @avg = avg(gid); @min = min(gid + 5); @max = max(gid);
 	@stats = stats(gid); @signed = min((int64)gid - 900); @by[bid % 2, kernel] = sum(lid); @n += 2; @set[lid.x] = bdim; @w = lane < 1000;
 	@l = lhist(lid, 0, 64, 16); @first[kernel] = min(launch); @v = max(args.v != 0); @even[gid % 2 == 0 ? 1 : 0] = count();
@@ -22,6 +23,7 @@ gpu/exit/step_one { let $side: string = gid % 2 == 0 ? "even" : "odd"; @who[$sid
 gpu/exit/step_one /gid == 65 && launch == 0 && str(arg0 + 260) == "A"/ { @letter[str(arg0 + 260)] = count(); }
 gpu/exit/step_one(int *v) /launch == 1/ { @read = sum(args.v[gid]); @nowhere[*(int *)8] = count(); }
 gpu/entry/step_one /launch == 1 && gid == 200/ { @at[*(uint16 *)(arg0 + 800), ((int8 *)arg0)[800]] = count(); }
+gpu/entry/step_one(struct row *rows) /launch == 1 && gid == 0/ { $r = args.rows + 15; @row[$r->n, $r->low, $r->high, args.rows[15].half[0], $r->text] = count(); }
 gpu/entry/never* { @never[kernel] = count(); }
 BEGIN { printf("begin %s\n", $1); } END { printf("end %d %d\n", @count, @even[0]); clear(@set); clear(@few); }
 END
@@ -67,6 +69,7 @@ end 3072 1536
 @read: 2095104
 @nowhere[0]: 1024
 @at[200, -56]: 1
+@row[60, 13, 3, 62, ?]: 1
 END
 run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
