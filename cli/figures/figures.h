@@ -57,6 +57,8 @@ struct figures {
 int figures_read(const char *path, struct figures *f, char *why, size_t why_size);
 /* Returns true if this error of figures_read() means that the session has ended. */
 bool figures_has_ended(int err);
+/* Returns the member of a JSON object, or NULL if `o` is not an object or lacks the member. */
+struct json_object *figures_member(struct json_object *o, const char *name);
 /* Parse a report. Takes ownership of the document. Returns 0 or -errno. */
 int figures_parse(struct json_object *document, struct figures *f);
 void figures_finish(struct figures *f);

@@ -7,22 +7,16 @@
 
 #include <json-c/json.h>
 
+#include "figures.h"
+
 /* The flags of cli/commands/map_watch.c: json-c has one buffer per object, so other flags would change the text of a row's key. */
 #define FLAGS (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-
-static struct json_object *get_member(struct json_object *o, const char *name)
-{
-	struct json_object *v = NULL;
-
-	if (o && json_object_is_type(o, json_type_object))
-		json_object_object_get_ex(o, name, &v);
-	return v;
-}
 
 /* Returns true for a distribution, that is struct gpubpf_amounts or gpubpf_times of <gpubpf/probe.h>. */
 static bool is_distribution(struct json_object *o)
 {
-	return get_member(o, "count") && get_member(o, "sum") && get_member(get_member(o, "quantiles"), "percentiles");
+	return figures_member(o, "count") && figures_member(o, "sum") &&
+	       figures_member(figures_member(o, "quantiles"), "percentiles");
 }
 
 static bool is_number(struct json_object *o)
@@ -63,9 +57,9 @@ static struct json_object *find_number(struct json_object *o)
 
 static double get_number(struct json_object *entry, const char *member)
 {
-	struct json_object *value = get_member(entry, "value"), *distribution = find_distribution(value), *number;
+	struct json_object *value = figures_member(entry, "value"), *distribution = find_distribution(value), *number;
 
-	number = distribution ? get_member(distribution, member) : find_number(value);
+	number = distribution ? figures_member(distribution, member) : find_number(value);
 	return number ? json_object_get_double(number) : 0;
 }
 
@@ -131,11 +125,11 @@ static bool add_member(struct map_columns *c, uint32_t room, const char *heading
 
 bool map_columns_init(struct map_columns *c, struct json_object *entry, bool is_ns, uint32_t room)
 {
-	struct json_object *key = get_member(entry, "key"), *value = get_member(entry, "value");
+	struct json_object *key = figures_member(entry, "key"), *value = figures_member(entry, "value");
 	const char *name = is_distribution(value) ? "count" : "";
 
 	*c = (struct map_columns){ .is_ns = is_ns };
-	if (!json_object_is_type(value, json_type_object) || get_member(entry, "values"))
+	if (!json_object_is_type(value, json_type_object) || figures_member(entry, "values"))
 		return false;
 	if (key && !add_member(c, room, json_object_is_type(key, json_type_object) ? "" : "key", "key", key))
 		return false;
@@ -156,7 +150,7 @@ static struct json_object *follow_path(struct json_object *o, const char *path)
 		size_t n = strcspn(path, "/");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, path);
-		o = get_member(o, name);
+		o = figures_member(o, name);
 		path += n + (path[n] == '/');
 	}
 	return o;
@@ -174,9 +168,9 @@ static void put_amount(const struct map_columns *c, uint64_t v, struct gpubpf_ta
 
 static void put_distribution(const struct map_columns *c, enum map_cell cell, struct json_object *o, struct gpubpf_table *t)
 {
-	uint64_t count = json_object_get_uint64(get_member(o, "count")),
-		 sum = json_object_get_uint64(get_member(o, "sum"));
-	struct json_object *percentiles = get_member(get_member(o, "quantiles"), "percentiles");
+	uint64_t count = json_object_get_uint64(figures_member(o, "count")),
+		 sum = json_object_get_uint64(figures_member(o, "sum"));
+	struct json_object *percentiles = figures_member(figures_member(o, "quantiles"), "percentiles");
 
 	switch (cell) {
 	case MAP_CELL_SUM:
@@ -186,10 +180,10 @@ static void put_distribution(const struct map_columns *c, enum map_cell cell, st
 		put_amount(c, count ? sum / count : 0, t);
 		break;
 	case MAP_CELL_P50:
-		put_amount(c, json_object_get_uint64(get_member(percentiles, "p50")), t);
+		put_amount(c, json_object_get_uint64(figures_member(percentiles, "p50")), t);
 		break;
 	case MAP_CELL_P99:
-		put_amount(c, json_object_get_uint64(get_member(percentiles, "p99")), t);
+		put_amount(c, json_object_get_uint64(figures_member(percentiles, "p99")), t);
 		break;
 	default:
 		gpubpf_table_number(t, count, false);

@@ -11,7 +11,7 @@
 
 #include "core/session/session.h"
 
-static struct json_object *get_member(struct json_object *o, const char *name)
+struct json_object *figures_member(struct json_object *o, const char *name)
 {
 	struct json_object *v = NULL;
 
@@ -22,14 +22,14 @@ static struct json_object *get_member(struct json_object *o, const char *name)
 
 static const char *get_text(struct json_object *o, const char *name)
 {
-	struct json_object *v = get_member(o, name);
+	struct json_object *v = figures_member(o, name);
 
 	return v && json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
 }
 
 static uint64_t get_number(struct json_object *o, const char *name)
 {
-	struct json_object *v = get_member(o, name);
+	struct json_object *v = figures_member(o, name);
 
 	return v ? json_object_get_uint64(v) : 0;
 }
@@ -51,7 +51,7 @@ static int compare_kernels(const void *a, const void *b)
 
 static int read_kernels(struct figures *f)
 {
-	struct json_object *list = get_member(f->document, "kernels");
+	struct json_object *list = figures_member(f->document, "kernels");
 	size_t n = count_elements(list);
 
 	f->kernel = calloc(n + 1, sizeof(*f->kernel));
@@ -75,7 +75,7 @@ static int read_kernels(struct figures *f)
 
 static int read_processes(struct figures *f)
 {
-	struct json_object *list = get_member(f->document, "device_list");
+	struct json_object *list = figures_member(f->document, "device_list");
 	size_t n = count_elements(list);
 
 	f->process = calloc(n + 1, sizeof(*f->process));
@@ -140,7 +140,7 @@ static int add_times(struct figures_kernel *k, struct json_object *launches)
 	k->has_times = true;
 	k->timed += get_number(launches, "count");
 	k->time_ns += get_number(launches, "sum");
-	return add_slots(k, get_member(get_member(launches, "quantiles"), "histogram"));
+	return add_slots(k, figures_member(figures_member(launches, "quantiles"), "histogram"));
 }
 
 /* Add the members of a value that are numbers of bytes. Returns true if there are any. */
@@ -150,7 +150,7 @@ static bool add_bytes(struct figures_kernel *k, struct json_object *value)
 	bool found = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!json_object_is_type(get_member(value, names[i]), json_type_int))
+		if (!json_object_is_type(figures_member(value, names[i]), json_type_int))
 			continue;
 		k->bytes += get_number(value, names[i]);
 		k->has_bytes = found = true;
@@ -160,7 +160,7 @@ static bool add_bytes(struct figures_kernel *k, struct json_object *value)
 
 static int read_entry(struct figures *f, struct json_object *map, struct json_object *entry)
 {
-	struct json_object *value = get_member(entry, "value");
+	struct json_object *value = figures_member(entry, "value");
 	struct figures_kernel *k = find_by_name(f, get_text(entry, "key"));
 
 	if (!k || !value)
@@ -168,16 +168,16 @@ static int read_entry(struct figures *f, struct json_object *map, struct json_ob
 	f->has_bytes |= add_bytes(k, value);
 	if (strcmp(get_text(map, "name"), "kerneltime"))
 		return 0;
-	return add_times(k, get_member(value, "launches"));
+	return add_times(k, figures_member(value, "launches"));
 }
 
 static int read_maps(struct figures *f)
 {
-	struct json_object *maps = get_member(f->document, "maps");
+	struct json_object *maps = figures_member(f->document, "maps");
 	int err = 0;
 
 	for (size_t m = 0; m < count_elements(maps) && !err; m++) {
-		struct json_object *map = json_object_array_get_idx(maps, m), *entries = get_member(map, "entries");
+		struct json_object *map = json_object_array_get_idx(maps, m), *entries = figures_member(map, "entries");
 
 		f->has_times |= !strcmp(get_text(map, "name"), "kerneltime");
 		for (size_t i = 0; i < count_elements(entries) && !err; i++)
@@ -190,13 +190,13 @@ static int read_maps(struct figures *f)
 
 int figures_parse(struct json_object *document, struct figures *f)
 {
-	struct json_object *maps = get_member(document, "maps");
+	struct json_object *maps = figures_member(document, "maps");
 	int err;
 
 	*f = (struct figures){ .document = document, .read_ns = gpubpf_now_ns() };
 	f->dropped = get_number(document, "dropped");
 	for (size_t i = 0; i < count_elements(maps); i++) {
-		struct json_object *factor = get_member(json_object_array_get_idx(maps, i), "unprobed_factor");
+		struct json_object *factor = figures_member(json_object_array_get_idx(maps, i), "unprobed_factor");
 
 		if (factor)
 			f->cost_factor = json_object_get_double(factor);

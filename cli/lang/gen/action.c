@@ -175,23 +175,6 @@ void gen_entered(struct gen *g)
 	gen_store(g, R8, 16, R0, 8);
 }
 
-static void emit_lost(struct gen *g)
-{
-	int key = gen_push(g, 8);
-
-	gen_imm(g, R0, 0);
-	gen_store(g, R10, key, R0, 4);
-	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_LOST));
-	gen_mov(g, R2, R10);
-	gen_alu_imm(g, BPF_ADD, R2, key);
-	gen_call(g, LOOKUP);
-	gen_jump_imm(g, BPF_JEQ, R0, 0, g->end);
-	gen_imm(g, R1, 1);
-	gen_atomic(g, BPF_ADD, R0, 0, R1);
-	gen_goto(g, g->end);
-	gen_pop(g, 8);
-}
-
 void gen_duration(struct gen *g)
 {
 	uint32_t other = gen_label(g), found = gen_label(g);
@@ -207,7 +190,8 @@ void gen_duration(struct gen *g)
 	gen_load(g, R1, R8, 16, 8);
 	gen_jump_imm(g, BPF_JNE, R1, 0, found);
 	gen_place_label(g, other);
-	emit_lost(g);
+	gen_count(g, LANG_INTERNAL_LOST);
+	gen_goto(g, g->end);
 	gen_place_label(g, found);
 	gen_imm(g, R0, 0);
 	gen_store(g, R8, 16, R0, 8);

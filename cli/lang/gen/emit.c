@@ -7,6 +7,8 @@
 
 #define MAX_STACK_BYTES 512
 
+enum { LOOKUP = 1 };
+
 /*
  * Double an array's capacity if it is full. The old array stays allocated in the tree's memory, which is freed at the
  * end.
@@ -198,4 +200,22 @@ uint32_t gen_internal_map(const struct gen *g, enum lang_internal_map map)
 	for (int i = 0; i < (int)map; i++)
 		n += is_used[i];
 	return n;
+}
+
+void gen_count(struct gen *g, enum lang_internal_map map)
+{
+	uint32_t none = gen_label(g);
+	int key = gen_push(g, 8);
+
+	gen_imm(g, R0, 0);
+	gen_store(g, R10, key, R0, 4);
+	gen_map_address(g, R1, gen_internal_map(g, map));
+	gen_mov(g, R2, R10);
+	gen_alu_imm(g, BPF_ADD, R2, key);
+	gen_call(g, LOOKUP);
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
+	gen_imm(g, R1, 1);
+	gen_atomic(g, BPF_ADD, R0, 0, R1);
+	gen_place_label(g, none);
+	gen_pop(g, 8);
 }

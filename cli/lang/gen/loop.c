@@ -12,7 +12,7 @@
 
 #include "gen.h"
 
-enum { LOOKUP = 1, FOR_EACH = 164, LOOP = 181 };
+enum { FOR_EACH = 164, LOOP = 181 };
 enum leave { GO_ON, LEAVE_PROBE, LEAVE_FUNCTION }; /* values of the slot at g->leave */
 
 int gen_frame(struct gen *g)
@@ -136,25 +136,6 @@ static void emit_arguments(struct gen *g, struct gen *inner)
 	gen_imm(g, R4, 0);
 }
 
-/* Count a loop that reached its maximum number of iterations. Clobbers all registers except r6 to r9. */
-static void count_limit(struct gen *g)
-{
-	uint32_t none = gen_label(g);
-	int key = gen_push(g, 8);
-
-	gen_imm(g, R0, 0);
-	gen_store(g, R10, key, R0, 4);
-	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_LIMITS));
-	gen_mov(g, R2, R10);
-	gen_alu_imm(g, BPF_ADD, R2, key);
-	gen_call(g, LOOKUP);
-	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
-	gen_imm(g, R1, 1);
-	gen_atomic(g, BPF_ADD, R0, 0, R1);
-	gen_place_label(g, none);
-	gen_pop(g, 8);
-}
-
 /* -- loops as jumps -- */
 
 static void direct(struct gen *g, const struct lang_node *n)
@@ -197,7 +178,7 @@ static void emit_steps(struct gen *g, const struct lang_node *n, uint32_t none)
 	gen_alu(g, BPF_SUB, R1, R0);
 	gen_jump_imm(g, BPF_JLE, R1, (int32_t)n->steps, few);
 	if (n->a->kind != LANG_N_NUMBER || n->c->kind != LANG_N_NUMBER)
-		count_limit(g);
+		gen_count(g, LANG_INTERNAL_LIMITS);
 	gen_imm(g, R1, n->steps);
 	gen_place_label(g, few);
 }
@@ -238,7 +219,7 @@ void gen_while(struct gen *g, const struct lang_node *n)
 	emit_arguments(g, &inner);
 	gen_call(g, LOOP);
 	gen_jump_imm(g, BPF_JNE, R0, (int32_t)n->steps, complete);
-	count_limit(g);
+	gen_count(g, LANG_INTERNAL_LIMITS);
 	gen_place_label(g, complete);
 	follow_return(g, &inner);
 }
