@@ -56,10 +56,11 @@ GPUBPF_FN s64 gpubpf_parse(GPUBPF_PRIVATE const u8 *text, u64 size, u64 base, GP
 		at += 2;
 	for (first = at; at < end && gpubpf_digit(text[at]) < base; at++) {
 		u64 digit = gpubpf_digit(text[at]);
+		u64 low = (value & 0xffffffff) * base, high = (value >> 32) * base + (low >> 32);
 
-		/* the quotient is computed only near an overflow, because a division of 64 bits is slow */
-		wide |= value >> 60 && value > (0xffffffffffffffffUL - digit) / base;
+		/* no division: NVIDIA's assembler makes a call of it, and it is slow */
 		value = value * base + digit;
+		wide |= high >> 32 || value < digit;
 	}
 	*result = value;
 	if (at == first)

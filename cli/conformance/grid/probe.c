@@ -210,7 +210,7 @@ static bool supports_place(const struct suite_run *run, const struct gpubpf_devi
 
 /*
  * Returns true if the device, with kernels in this form of code, fulfils a requirement of a case. The requirement is
- * ALLOCATIONS, SM_ID, names, masks, lines, constants or gpu/PLACE.
+ * ALLOCATIONS, SM_ID, names, masks, lines, constants, arguments or gpu/PLACE.
  */
 static bool provides(const struct suite_run *run, const struct gpubpf_device_caps *caps,
 		     const struct application_form *form, const char *what, char why[GPUBPF_REFUSAL_SIZE])
@@ -223,6 +223,7 @@ static bool provides(const struct suite_run *run, const struct gpubpf_device_cap
 		{ "masks", form->masks },
 		{ "lines", form->lines },
 		{ "constants", form->constants },
+		{ "arguments", form->arguments },
 		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS },
 		{ "SM_ID", caps->bits & GPUBPF_CAP_SM_ID },
 	};

@@ -21,10 +21,10 @@ extern char **environ;
 /* -- forms -- */
 
 static const struct application_form forms[] = {
-	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .masks = true, .lines = true, .constants = true },
-	{ GPUBPF_IMAGE_SPIRV, "spv", .masks = true, .constants = true },
-	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true },
-	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true, .lines = true },
+	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .masks = true, .lines = true, .constants = true, .arguments = true },
+	{ GPUBPF_IMAGE_SPIRV, "spv", .masks = true, .constants = true, .arguments = true },
+	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true, .arguments = true },
+	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true, .lines = true, .arguments = true },
 	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
 };
 

@@ -26,6 +26,7 @@ struct application_form {
 	bool masks;     /* branches provide the lane masks of active and taken lanes */
 	bool lines;     /* the code has source lines */
 	bool constants; /* the kernels have __constant__ variables */
+	bool arguments; /* gpu/call and gpu/call_exit provide arguments and results of device functions */
 };
 
 #define APPLICATION_PATH (sizeof(((struct suite *)0)->folder) + 64)

@@ -5,6 +5,7 @@
 EXPECT("workload returns");
 EXPECT("needs gpu/call");
 EXPECT("needs gpu/call_exit");
+EXPECT("needs arguments");
 EXPECT("launch 5,1,1 64,1,1");
 EXPECT("checks 640");
 
