@@ -2,7 +2,8 @@
 /*
  * identity FILE...: decodes and encodes each instruction and compares the bits. Each operand must lie in the field that
  * the form defines. The files are cubins, libraries, programs or CUDA sources, of any architecture. For a small file
- * the test also changes each bit of each instruction. Finally it decodes and encodes random bits.
+ * the test also changes each bit of each instruction. Finally it decodes and encodes random bits, and prints the number
+ * of instructions of each architecture.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@
 #define RANDOM_WORDS 1000000
 #define MAX_CHANGED 100000         /* largest number of instructions for which the test changes each bit */
 #define OPCODES 0x1000
+#define MAX_SM 256
 
+static uint64_t by_sm[MAX_SM]; /* number of instructions of each architecture in all files */
 static struct {
 	uint64_t cubins, insns, words, wrong;
 	bool seen[OPCODES], changes;
@@ -81,6 +84,7 @@ static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 			struct sass_word w = sass_read_word(text->data + at);
 
 			all.insns++;
+			by_sm[c.sm % MAX_SM]++;
 			all.seen[w.lo % OPCODES] = true;
 			try_word(w);
 			if (all.changes && all.insns < MAX_CHANGED)
@@ -129,6 +133,9 @@ int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		try_file(argv[i]);
+	for (uint32_t sm = 0; sm < MAX_SM; sm++)
+		if (by_sm[sm])
+			note("sm_%u: %lu instructions", sm, by_sm[sm]);
 	for (uint32_t i = 0; i < RANDOM_WORDS; i++)
 		try_word((struct sass_word){ (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX),
 					     (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX) });
