@@ -5,46 +5,53 @@
 #include <stdlib.h>
 
 #include "backends/cuda/sass/isa/scoreboard.h"
-#include "cfg.h"
+#include "dataflow.h"
 
-/* Follows the set scoreboards, in[b], through block b and adds the result to in[] of each successor. Adds the
- * scoreboards that are set at an EXIT or at the end of the code to *left. Returns true if in[] changed. */
-static bool flow_through_block(const struct sass_cfg *cfg, const struct sass_insn *insns, uint32_t b, uint8_t *in,
-			       unsigned *left)
+struct board_flow {
+	const struct sass_cfg *cfg;
+	const struct sass_insn *insns;
+	unsigned *left;
+};
+
+/* Follows the set scoreboards through block b. Adds the scoreboards that are set at an EXIT or at the end of the code
+ * to *left. */
+static void apply_block(void *arg, uint32_t b, void *state)
 {
-	const struct sass_block *block = &cfg->blocks[b];
-	unsigned set = in[b];
-	bool changed = false;
+	const struct board_flow *w = arg;
+	const struct sass_block *block = &w->cfg->blocks[b];
+	uint8_t *set = state;
 
 	for (uint32_t i = block->begin; i < block->end; i++) {
-		set = sass_pending_boards(set, insns[i]);
-		if (insns[i].opcode == SASS_OP_EXIT || i + 1 == cfg->ninsns)
-			*left |= set;
+		*set = sass_pending_boards(*set, w->insns[i]);
+		if (w->insns[i].opcode == SASS_OP_EXIT || i + 1 == w->cfg->ninsns)
+			*w->left |= *set;
 	}
-	for (uint32_t k = 0; k < block->nsucc; k++) {
-		uint8_t *to = &in[cfg->succ[block->succ + k]];
+}
 
-		changed |= set & ~*to;
-		*to |= set;
-	}
-	return changed;
+static bool merge_boards(void *arg, uint32_t b, void *to, const void *from)
+{
+	uint8_t *boards = to, was = *boards;
+
+	(void)arg;
+	(void)b;
+	*boards |= *(const uint8_t *)from;
+	return *boards != was;
 }
 
 int sass_boards_left(const struct sass_arch *arch, const struct sass_insn *insns, uint32_t n, unsigned *left)
 {
 	struct sass_cfg cfg;
+	struct board_flow w = { &cfg, insns, left };
+	struct sass_dataflow flow = {
+		.cfg = &cfg, .size = sizeof(uint8_t), .transfer = apply_block, .merge = merge_boards, .arg = &w
+	};
 	int err = sass_cfg_of_probe(&cfg, arch, insns, n);
-	uint8_t *in = err ? NULL : calloc(cfg.nblocks + 1, sizeof(*in));
-	bool changed = in;
+	uint8_t *states = err ? NULL : calloc(cfg.nblocks + 1, sizeof(*states));
 
 	*left = 0;
-	while (changed) {
-		changed = false;
-		for (uint32_t k = 0; k < cfg.nblocks; k++)
-			changed |= flow_through_block(&cfg, insns, cfg.rpo[k], in, left);
-	}
-	err = err || in ? err : -ENOMEM;
-	free(in);
+	if (!err)
+		err = states ? sass_dataflow_solve(&flow, states) : -ENOMEM;
+	free(states);
 	sass_cfg_finish(&cfg);
 	return err;
 }

@@ -13,7 +13,8 @@ bool sass_ends_path(struct sass_insn insn)
 
 int64_t sass_target_of(const struct sass_arch *arch, const struct sass_insn *insns, uint32_t i)
 {
-	int64_t offset = sass_has_target(insns[i]) ? sass_branch(arch, insns[i]) : -1;
+	bool branches = sass_op(insns[i])->class == SASS_BRANCH && insns[i].opcode != SASS_OP_CALL_REGISTER;
+	int64_t offset = branches || sass_has_target(insns[i]) ? sass_branch(arch, insns[i]) : -1;
 
 	return offset % SASS_INSN ? -1 : (int64_t)i + 1 + offset / SASS_INSN;
 }

@@ -32,6 +32,7 @@ struct sass_cfg {
 	uint32_t *block_of; /* block_of[i]: index of the block of instruction i */
 	uint32_t *rpo;      /* indices of the blocks in reverse postorder; an unreachable block counts as an entry */
 	bool irreducible;   /* the code has a loop with several entries; `depth` does not count such a loop */
+	bool unknown;       /* some jumps have unknown targets; code_cfg.c sets this member */
 	/* The members below are used only while edges are added. */
 	struct sass_edge {
 		uint32_t from, to;

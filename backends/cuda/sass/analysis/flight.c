@@ -7,7 +7,8 @@
 
 #include "backends/cuda/sass/isa/form.h"
 #include "backends/cuda/sass/isa/scoreboard.h"
-#include "cfg.h"
+#include "code_cfg.h"
+#include "dataflow.h"
 #include "live.h"
 
 #define IN_FLIGHT 0x80             /* bit of a state: the operation is in flight. Bits 0..5 are scoreboards: a wait
@@ -19,12 +20,10 @@ struct flight_analysis {
 	const struct sass_code *code;
 	struct sass_flights *f;
 	struct sass_cfg cfg;
-	uint8_t *states;     /* states[block * n + k]: state of operation k before the block */
-	uint8_t *anywhere;   /* state of each operation at jumps with unknown targets */
-	uint8_t *now, *next; /* states of all operations before and after an instruction */
-	bool jumps;          /* the code has jumps with unknown targets */
-	bool *due;           /* due[b]: the state of block b has changed since visit_block() last handled it */
-	bool changed;        /* due[] has a true element */
+	uint8_t *states;   /* states[block * n + k]: state of operation k before the block */
+	uint8_t *anywhere; /* state of each operation at jumps with unknown targets */
+	uint8_t *now;      /* state of each operation at the current instruction */
+	bool changed;      /* anywhere[] has changed */
 };
 
 /* -- operations without a scoreboard -- */
@@ -104,7 +103,7 @@ static uint8_t unit_board(struct sass_insn insn)
 	return works_in_order(insn) && insn.guard == SASS_PT && board != SASS_NO_SCOREBOARD ? 1u << board : 0;
 }
 
-/* Computes the states after instruction i, w->next, from the states before it, w->now. */
+/* Changes the states as instruction i does. */
 static void apply_insn(const struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
@@ -115,17 +114,21 @@ static void apply_insn(const struct flight_analysis *w, uint32_t i)
 
 		if (state && board && sass_op(w->code->insns[w->f->at[k]]) == sass_op(insn))
 			state |= board;
-		w->next[k] = w->f->at[k] == i ? IN_FLIGHT : state;
+		w->now[k] = w->f->at[k] == i ? IN_FLIGHT : state;
 	}
 }
 
 /* Merges the states of one more incoming edge into `to`. An operation is in flight if it is in flight on any edge. A
  * scoreboard ends an operation only if it does so on every edge on which the operation is in flight. Returns true if
  * `to` changed. */
-static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint8_t *from)
+static bool merge_states(void *arg, uint32_t block, void *into, const void *more)
 {
+	const struct flight_analysis *w = arg;
+	const uint8_t *from = more;
+	uint8_t *to = into;
 	bool changed = false;
 
+	(void)block;
 	for (uint32_t k = 0; k < w->f->n; k++) {
 		uint8_t both = to[k] && from[k] ? to[k] & from[k] : to[k] | from[k];
 
@@ -135,65 +138,7 @@ static bool merge_state(const struct flight_analysis *w, uint8_t *to, const uint
 	return changed;
 }
 
-/* -- the control-flow graph -- */
-
-static bool has_unknown_target(struct sass_insn insn)
-{
-	enum sass_class class = sass_op(insn)->class;
-
-	return class == SASS_INDIRECT || sass_opcode(insn) == SASS_OP_CALL_REGISTER;
-}
-
-static int64_t target(const struct sass_code *code, uint32_t i)
-{
-	int64_t off = sass_branch(code->arch, sass_code_at(code, i));
-
-	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
-}
-
-/* Adds the edges of a BSYNC: lanes that wait there continue at the target of a BSSY of the same barrier. */
-static void add_reconvergence(struct flight_analysis *w, uint32_t bsync, const uint32_t *bssys, uint32_t n)
-{
-	const struct sass_code *code = w->code;
-
-	for (uint32_t m = 0; m < n; m++)
-		if (sass_convergence_barrier(code->insns[bssys[m]]) == sass_convergence_barrier(code->insns[bsync]))
-			sass_cfg_add_edge(&w->cfg, bsync, target(code, bssys[m]));
-}
-
-static int build_graph(struct flight_analysis *w)
-{
-	const struct sass_code *code = w->code;
-	uint32_t *bssys = calloc(code->n + 1, sizeof(*bssys)), n = 0;
-
-	sass_cfg_begin(&w->cfg, code->n);
-	for (uint32_t i = 0; bssys && i < code->n; i++)
-		if (code->insns[i].opcode == SASS_OP_BSSY)
-			bssys[n++] = i;
-	for (uint32_t i = 0; bssys && i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		w->jumps |= has_unknown_target(insn);
-		if (sass_op(insn)->class == SASS_BRANCH && !has_unknown_target(insn))
-			sass_cfg_add_edge(&w->cfg, i, target(code, i));
-		if (insn.opcode == SASS_OP_BSYNC)
-			add_reconvergence(w, i, bssys, n);
-		if (sass_ends_path(insn))
-			sass_cfg_end_path(&w->cfg, i);
-	}
-	free(bssys);
-	return bssys ? sass_cfg_build(&w->cfg) : -ENOMEM;
-}
-
 /* -- the fixed point -- */
-
-static void flow_anywhere(struct flight_analysis *w)
-{
-	if (!merge_state(w, w->anywhere, w->next))
-		return;
-	memset(w->due, true, w->cfg.nblocks * sizeof(*w->due));
-	w->changed = true;
-}
 
 static void visit_exit(struct flight_analysis *w)
 {
@@ -201,49 +146,39 @@ static void visit_exit(struct flight_analysis *w)
 		w->f->at_exit[k] |= w->now[k] && !(w->now[k] & SASS_ALL_BOARDS);
 }
 
-/* Passes the states through a block to its successors. If the code has jumps with unknown targets, control may enter
- * at any instruction. */
-static void visit_block(struct flight_analysis *w, uint32_t b)
+/* Passes the states through a block. If the code has jumps with unknown targets, control may enter at any
+ * instruction. */
+static void apply_block(void *arg, uint32_t b, void *state)
 {
+	struct flight_analysis *w = arg;
 	const struct sass_block *block = &w->cfg.blocks[b];
 
-	memcpy(w->now, w->states + (size_t)b * w->f->n, w->f->n);
+	w->now = state;
 	for (uint32_t i = block->begin; i < block->end; i++) {
-		struct sass_insn insn = sass_code_at(w->code, i);
-
-		if (w->jumps)
-			merge_state(w, w->now, w->anywhere);
-		if (insn.opcode == SASS_OP_EXIT)
+		if (w->cfg.unknown)
+			merge_states(w, b, w->now, w->anywhere);
+		if (w->code->insns[i].opcode == SASS_OP_EXIT)
 			visit_exit(w);
 		apply_insn(w, i);
-		if (has_unknown_target(insn))
-			flow_anywhere(w);
-		memcpy(w->now, w->next, w->f->n);
-	}
-	for (uint32_t k = 0; k < block->nsucc; k++) {
-		uint32_t to = w->cfg.succ[block->succ + k];
-
-		if (merge_state(w, w->states + (size_t)to * w->f->n, w->now))
-			w->changed = w->due[to] = true;
+		if (sass_has_unknown_target(w->code->insns[i]))
+			w->changed |= merge_states(w, b, w->anywhere, w->now);
 	}
 }
 
-/* Visits the blocks until no state changes. The analysis is monotone, so a mark that visit_exit() sets before the
- * end stays correct. */
-static void solve(struct flight_analysis *w)
+/* Solves the flow again until the state at unknown targets does not change. The analysis is monotone, so a mark that
+ * visit_exit() sets before the end stays correct. */
+static int solve(struct flight_analysis *w)
 {
-	memset(w->due, true, w->cfg.nblocks * sizeof(*w->due));
+	struct sass_dataflow flow = {
+		.cfg = &w->cfg, .size = w->f->n, .transfer = apply_block, .merge = merge_states, .arg = w
+	};
+	int err;
+
 	do {
 		w->changed = false;
-		for (uint32_t k = 0; k < w->cfg.nblocks; k++) {
-			uint32_t b = w->cfg.rpo[k];
-
-			if (!w->due[b])
-				continue;
-			w->due[b] = false;
-			visit_block(w, b);
-		}
-	} while (w->changed);
+		err = sass_dataflow_solve(&flow, w->states);
+	} while (!err && w->changed);
+	return err;
 }
 
 /* -- entry points -- */
@@ -251,21 +186,14 @@ static void solve(struct flight_analysis *w)
 static int analyze(const struct sass_code *code, struct sass_flights *f)
 {
 	struct flight_analysis w = { .code = code, .f = f };
-	int err = build_graph(&w);
+	int err = sass_cfg_of_code(&w.cfg, code);
 
 	w.states = err ? NULL : calloc(w.cfg.nblocks + 1, f->n);
-	w.anywhere = calloc(f->n, 3);
-	w.due = calloc(w.cfg.nblocks + 1, sizeof(*w.due));
-	if (!err && (!w.states || !w.anywhere || !w.due))
-		err = -ENOMEM;
-	if (!err) {
-		w.now = w.anywhere + f->n;
-		w.next = w.now + f->n;
-		solve(&w);
-	}
+	w.anywhere = calloc(f->n, 1);
+	if (!err)
+		err = w.states && w.anywhere ? solve(&w) : -ENOMEM;
 	free(w.states);
 	free(w.anywhere);
-	free(w.due);
 	sass_cfg_finish(&w.cfg);
 	return err;
 }

@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "callees.h"
+#include "cfg.h"
 #include "core/model/diag.h"
 #include "backends/cuda/sass/isa/effects.h"
 
 static bool ends_path(struct sass_insn insn)
 {
-	uint32_t opcode = sass_opcode(insn);
-
-	return sass_is_unconditional(insn) &&
-	       (opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT || sass_is(insn, SASS_OPERATION_RET));
+	return sass_ends_path(insn) || (sass_is_unconditional(insn) && sass_is(insn, SASS_OPERATION_RET));
 }
 
 /* Returns true if control may fall through into the function from the code before it. Skips NOPs before the
@@ -31,7 +29,7 @@ static bool has_fall_through(const struct sass_code *code, uint32_t begin)
  * not go there, and must not lead into or out of the function. */
 static const char *branch_conflict(const struct sass_code *code, const struct sass_function *f, uint32_t i)
 {
-	int64_t to = (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
+	int64_t to = sass_target_of(code->arch, code->insns, i);
 	bool from_in = i >= f->begin && i < f->end, to_in = to >= f->begin && to < f->end;
 
 	if (sass_is(sass_code_at(code, i), SASS_OPERATION_CALL_REL))

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "dataflow.h"
+
 /* -- sets -- */
 
 static void add_registers(struct sass_set *set, const struct sass_operand *x)
@@ -61,9 +63,10 @@ struct sass_set sass_live_out(const struct sass_liveness *live, uint32_t i)
 struct solver {
 	struct sass_liveness *live;
 	const struct sass_cfg *cfg;
-	struct uses *uses;              /* per instruction */
-	struct sass_set *read, *killed; /* per block: registers read before any write, and registers that it always
-	                                 * writes */
+	struct uses *uses;                /* per instruction */
+	struct sass_set *states;          /* per block; zero at the start of each data flow */
+	struct sass_set *before, *killed; /* per block. before: registers read before any write. killed: registers that
+	                                   * it always writes. drop_unwritten() adds all that the block may write. */
 };
 
 /* Turns the live set after an instruction into the live set before it. */
@@ -76,108 +79,113 @@ static void step_back(struct sass_set *set, const struct uses *u, unsigned first
 static void sum_up_block(struct solver *s, uint32_t b)
 {
 	for (uint32_t i = s->cfg->blocks[b].end; i-- > s->cfg->blocks[b].begin;) {
-		step_back(&s->read[b], &s->uses[i], s->live->first);
+		step_back(&s->before[b], &s->uses[i], s->live->first);
 		if (s->uses[i].always)
 			add_set(&s->killed[b], &s->uses[i].written, s->live->first);
 	}
 }
 
-static bool flow_through_block(struct solver *s, uint32_t b)
+static void apply_block(void *arg, uint32_t b, void *state)
 {
-	const struct sass_block *block = &s->cfg->blocks[b];
-	struct sass_set set = sass_live_out(s->live, block->end - 1);
+	const struct solver *s = arg;
+	struct sass_set *set = state;
 
 	for (unsigned k = s->live->first; k < SASS_LIVE_WORDS; k++)
-		set.word[k] = (set.word[k] & ~s->killed[b].word[k]) | s->read[b].word[k];
-	return add_set(&s->live->in[block->begin], &set, s->live->first);
+		set->word[k] = (set->word[k] & ~s->killed[b].word[k]) | s->before[b].word[k];
 }
 
-static void fill_block(struct solver *s, const struct sass_block *block)
+static bool merge_sets(void *arg, uint32_t b, void *to, const void *from)
 {
-	struct sass_set set = sass_live_out(s->live, block->end - 1);
+	const struct solver *s = arg;
 
-	for (uint32_t i = block->end; i-- > block->begin + 1;) {
+	(void)b;
+	return add_set(to, from, s->live->first);
+}
+
+static void fill_block(struct solver *s, uint32_t b)
+{
+	const struct sass_block *block = &s->cfg->blocks[b];
+	struct sass_set set = s->states[b];
+
+	for (uint32_t i = block->end; i-- > block->begin;) {
 		step_back(&set, &s->uses[i], s->live->first);
 		s->live->in[i] = set;
 	}
 }
 
-static void find_live(struct solver *s)
+static int find_live(struct solver *s)
 {
-	bool changed = true;
+	struct sass_dataflow flow = { .cfg = s->cfg,
+				      .backward = true,
+				      .size = sizeof(*s->states),
+				      .transfer = apply_block,
+				      .merge = merge_sets,
+				      .arg = s };
+	int err;
 
 	for (uint32_t b = 0; b < s->cfg->nblocks; b++)
 		sum_up_block(s, b);
-	while (changed) {
-		changed = false;
-		for (uint32_t k = s->cfg->nblocks; k--;)
-			changed |= flow_through_block(s, s->cfg->rpo[k]);
-	}
+	err = sass_dataflow_solve(&flow, s->states);
 	for (uint32_t b = 0; b < s->cfg->nblocks; b++)
-		fill_block(s, &s->cfg->blocks[b]);
+		fill_block(s, b);
+	return err;
 }
 
 /* -- what may have been written before an instruction -- */
 
-static bool propagate_written(struct solver *s, uint32_t b, struct sass_set *in, const struct sass_set *written)
+static void add_written(void *arg, uint32_t b, void *state)
 {
-	const struct sass_block *block = &s->cfg->blocks[b];
-	struct sass_set set = in[b];
-	bool changed = false;
+	const struct solver *s = arg;
 
-	add_set(&set, &written[b], s->live->first);
-	for (uint32_t k = 0; k < block->nsucc; k++)
-		changed |= add_set(&in[s->cfg->succ[block->succ + k]], &set, s->live->first);
-	return changed;
+	add_set(state, &s->killed[b], s->live->first);
 }
 
-/* Removes from the live sets the registers and predicates that no path has written. This function gives the sets of
- * a block another meaning. read[b]: what may be written before block b. killed[b]: what block b may write. */
-static void drop_unwritten(struct solver *s)
+/* Removes from the live sets the registers and predicates that no path has written. */
+static int drop_unwritten(struct solver *s)
 {
-	const struct sass_cfg *cfg = s->cfg;
-	bool changed = true;
+	struct sass_dataflow flow = {
+		.cfg = s->cfg, .size = sizeof(*s->states), .transfer = add_written, .merge = merge_sets, .arg = s
+	};
+	int err;
 
-	memset(s->read, 0, cfg->nblocks * sizeof(*s->read));
-	memset(s->killed, 0, cfg->nblocks * sizeof(*s->killed));
-	for (uint32_t i = 0; i < cfg->ninsns; i++)
-		add_set(&s->killed[cfg->block_of[i]], &s->uses[i].written, s->live->first);
-	while (changed) {
-		changed = false;
-		for (uint32_t k = 0; k < cfg->nblocks; k++)
-			changed |= propagate_written(s, cfg->rpo[k], s->read, s->killed);
-	}
-	for (uint32_t i = 0; i < cfg->ninsns; i++) {
-		struct sass_set *before = &s->read[cfg->block_of[i]];
+	memset(s->states, 0, s->cfg->nblocks * sizeof(*s->states));
+	for (uint32_t i = 0; i < s->cfg->ninsns; i++)
+		add_set(&s->killed[s->cfg->block_of[i]], &s->uses[i].written, s->live->first);
+	err = sass_dataflow_solve(&flow, s->states);
+	for (uint32_t i = 0; i < s->cfg->ninsns; i++) {
+		struct sass_set *before = &s->states[s->cfg->block_of[i]];
 
 		for (unsigned k = s->live->first; k < SASS_LIVE_WORDS; k++)
 			s->live->in[i].word[k] &= before->word[k];
 		add_set(before, &s->uses[i].written, s->live->first);
 	}
+	return err;
 }
 
 int sass_liveness_find(const struct sass_cfg *cfg, struct sass_insns insns, bool written_predicates,
 		       struct sass_liveness *live)
 {
 	struct solver s = { .live = live, .cfg = cfg };
+	int err = -ENOMEM;
 
 	*live = (struct sass_liveness){ cfg, calloc(cfg->ninsns + 1, sizeof(*live->in)),
 					written_predicates ? SASS_LIVE_PREDICATES / 64 : 0 };
 	s.uses = malloc((cfg->ninsns + 1) * sizeof(*s.uses));
-	s.read = calloc(2 * (size_t)cfg->nblocks + 1, sizeof(*s.read));
-	s.killed = s.read + cfg->nblocks;
-	if (live->in && s.uses && s.read) {
+	s.states = calloc(3 * (size_t)cfg->nblocks + 1, sizeof(*s.states));
+	s.before = s.states + cfg->nblocks;
+	s.killed = s.before + cfg->nblocks;
+	if (live->in && s.uses && s.states) {
 		for (uint32_t i = 0; i < cfg->ninsns; i++)
 			s.uses[i] = find_uses(sass_insns_at(insns, i));
-		find_live(&s);
-		if (written_predicates)
-			drop_unwritten(&s);
-	} else {
-		sass_liveness_finish(live);
+		err = find_live(&s);
+		if (!err && written_predicates)
+			err = drop_unwritten(&s);
 	}
+	if (err < 0)
+		sass_liveness_finish(live);
 	free(s.uses);
-	free(s.read);
-	return live->in ? 0 : -ENOMEM;
+	free(s.states);
+	return err;
 }
 
 void sass_liveness_finish(struct sass_liveness *live)

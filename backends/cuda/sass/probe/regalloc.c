@@ -261,8 +261,9 @@ int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe,
 	if (!err)
 		err = sass_liveness_find(&c.cfg, (struct sass_insns){ probe->insns, sizeof(*probe->insns) }, false,
 					 &c.live);
+	if (!err)
+		err = sass_regalloc_find_states(&c);
 	if (!err) {
-		sass_regalloc_find_states(&c);
 		for (uint32_t i = 0; i < probe->n; i++)
 			find_interference(&c, i);
 		find_groups(&c);

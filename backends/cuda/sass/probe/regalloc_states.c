@@ -7,7 +7,11 @@
  */
 #include "regalloc_work.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "backends/cuda/sass/analysis/dataflow.h"
 
 #define UNGUARDED 0x40             /* bit of `boards`: an access in flight that no scoreboard guards. The analysis
                                     * assumes that it never ends. */
@@ -59,14 +63,13 @@ static void number_values(struct regalloc *c)
 		c->parent[v] = v;
 }
 
-/* Merges the states of one more incoming edge into the states before instruction i. Returns true if a state has
- * changed. */
-static bool merge_state(struct regalloc *c, uint32_t i, const struct reg_state *from)
+/* Merges states into `into`, the states before instruction i. Returns true if a state has changed. */
+static bool merge_states(struct regalloc *c, uint32_t i, struct reg_state *into, const struct reg_state *from)
 {
 	bool changed = false;
 
 	for (uint32_t r = 0; r < c->regs; r++) {
-		struct reg_state *to = &states_before(c, i)[r], one = from[r], was = *to;
+		struct reg_state *to = &into[r], one = from[r], was = *to;
 
 		if (one.value == NONE || (!sass_set_has(&c->live.in[i], r) && !in_flight(&one)))
 			continue;
@@ -147,40 +150,53 @@ void sass_regalloc_apply_insn(struct regalloc *c, uint32_t i, struct reg_state *
 		states[r].cycles -= states[r].cycles < passed ? states[r].cycles : passed;
 }
 
-/* Propagates the states through a block to its successors. Returns true if a state has changed. */
-static bool flow_through_block(struct regalloc *c, const struct sass_block *block)
+static void empty_states(struct reg_state *states, size_t n)
 {
-	struct reg_state states[REGS];
-	bool changed = false;
+	for (size_t k = 0; k < n; k++)
+		states[k] = (struct reg_state){ .value = NONE };
+}
 
+static void apply_block(void *arg, uint32_t b, void *state)
+{
+	struct regalloc *c = arg;
+	const struct sass_block *block = &c->cfg.blocks[b];
+	struct reg_state *states = state;
+
+	memcpy(states_before(c, block->begin), states, c->regs * sizeof(*states));
 	for (uint32_t i = block->begin; i < block->end; i++) {
 		sass_regalloc_apply_insn(c, i, states);
-		changed |= i + 1 < block->end && merge_state(c, i + 1, states);
-	}
-	for (uint32_t k = 0; k < block->nsucc; k++)
-		changed |= merge_state(c, c->cfg.blocks[c->cfg.succ[block->succ + k]].begin, states);
-	return changed;
-}
-
-static void solve_states(struct regalloc *c)
-{
-	struct reg_state states[REGS];
-	bool changed = true;
-
-	for (size_t k = 0; k < (size_t)c->p->n * c->regs; k++)
-		c->states[k] = (struct reg_state){ .value = NONE };
-	for (uint32_t r = 0; r < c->regs; r++)
-		states[r] = (struct reg_state){ .value = c->initial[r] };
-	merge_state(c, 0, states);
-	while (changed) {
-		changed = false;
-		for (uint32_t k = 0; k < c->cfg.nblocks; k++)
-			changed |= flow_through_block(c, &c->cfg.blocks[c->cfg.rpo[k]]);
+		if (i + 1 == block->end)
+			return;
+		empty_states(states_before(c, i + 1), c->regs);
+		merge_states(c, i + 1, states_before(c, i + 1), states);
 	}
 }
 
-void sass_regalloc_find_states(struct regalloc *c)
+static bool merge_edge(void *arg, uint32_t b, void *to, const void *from)
 {
+	struct regalloc *c = arg;
+
+	return merge_states(c, c->cfg.blocks[b].begin, to, from);
+}
+
+int sass_regalloc_find_states(struct regalloc *c)
+{
+	struct sass_dataflow flow = { .cfg = &c->cfg,
+				      .size = c->regs * sizeof(struct reg_state),
+				      .transfer = apply_block,
+				      .merge = merge_edge,
+				      .arg = c };
+	struct reg_state *states = malloc((c->cfg.nblocks + 1) * flow.size), entry[REGS];
+	int err = -ENOMEM;
+
 	number_values(c);
-	solve_states(c);
+	for (uint32_t r = 0; r < c->regs; r++)
+		entry[r] = (struct reg_state){ .value = c->initial[r] };
+	if (states) {
+		empty_states(states, (size_t)c->cfg.nblocks * c->regs);
+		merge_states(c, 0, states, entry);
+		err = sass_dataflow_solve(&flow, states);
+	}
+	free(states);
+	return err;
 }

@@ -76,8 +76,8 @@ static inline bool works_after_issue(struct sass_insn insn)
 
 /* Can the allocator handle the instruction? */
 bool sass_regalloc_is_known(const struct regalloc *c, uint32_t i);
-/* Finds the value and the state of each register before each instruction. */
-void sass_regalloc_find_states(struct regalloc *c);
+/* Finds the value and the state of each register before each instruction. Returns 0 or -ENOMEM. */
+int sass_regalloc_find_states(struct regalloc *c);
 /* Computes the states of all registers after instruction i from the states before the instruction. */
 void sass_regalloc_apply_insn(struct regalloc *c, uint32_t i, struct reg_state *states);
 

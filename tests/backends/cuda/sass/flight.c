@@ -181,6 +181,8 @@ static void try_programs(void)
 	TRY("one before a branch by a uniform predicate", true, ldc(1, NONE), bra_uniform(1), ends(PT), bra(-1, PT));
 	TRY("one before a branch of diverged lanes", true, ldc(1, NONE), bra_div(1), ends(PT), bra(-1, PT));
 	TRY("one before a branch that all take", false, ldc(1, NONE), bra(1, PT), ends(PT), bra(-1, PT));
+	TRY("one before a BSYNC, after which lanes continue at the target of the BSSY", true, sass_bssy(0, 3 * SASS_INSN),
+	    ldc(1, NONE), sass_bsync(0), bra(-1, PT), ends(PT));
 	TRY("a store that reads late", true, stg(3, NONE), ends(PT));
 	TRY("one that tells when it has read", false, stg(3, 0), ends(PT));
 }
