@@ -11,10 +11,8 @@
 
 static void add_interference(struct regalloc *c, uint16_t a, uint16_t b)
 {
-	if (c->old_reg[a] == c->old_reg[b])
-		return;
-	c->interferes[((size_t)a * c->room + b) / 64] |= 1ull << ((size_t)a * c->room + b) % 64;
-	c->interferes[((size_t)b * c->room + a) / 64] |= 1ull << ((size_t)b * c->room + a) % 64;
+	if (c->old_reg[a] != c->old_reg[b])
+		sass_coloring_interfere(&c->coloring, a, b);
 }
 
 /* Adds the interferences of the values that instruction i writes. Such a value interferes with all values that are
@@ -48,118 +46,56 @@ static void find_interference(struct regalloc *c, uint32_t i)
 
 /* -- groups -- */
 
-/* Joins the groups of a and b so that the register of b is `off` after the register of a. Sets c->failed if the two
- * are joined with another distance already. */
-static void join_groups(struct regalloc *c, uint16_t a, uint16_t b, int off)
+/* Joins the values of an operand to a group. The registers of a pair or quad stay aligned. */
+static void join_operand(struct regalloc *c, struct sass_operand x, const struct reg_state *states)
 {
-	uint16_t ga = c->group[a], gb = c->group[b];
-	int shift = c->at[a] + off - c->at[b];
+	for (unsigned k = 0; k < x.n; k++)
+		c->groups.failed |= states[x.reg + k].value == NONE;
+	for (unsigned k = 1; k < x.n && !c->groups.failed; k++)
+		sass_groups_join(&c->groups, find_set(c, states[x.reg].value), find_set(c, states[x.reg + k].value), k);
+}
 
-	if (ga == gb) {
-		c->failed |= shift != 0;
-		return;
+/* Calls fn with each operand and the states that have its values. */
+static void each_operand(struct regalloc *c,
+			 void (*fn)(struct regalloc *c, struct sass_operand x, const struct reg_state *states))
+{
+	for (uint32_t i = 0; i < c->p->n && !c->groups.failed; i++) {
+		struct reg_state after[REGS];
+
+		sass_regalloc_apply_insn(c, i, after);
+		for (unsigned o = 0; o < SASS_OPERANDS; o++)
+			fn(c, operand(c, i, o), operand(c, i, o).written ? after : states_before(c, i));
 	}
-	for (uint16_t v = gb, last = NONE; v != NONE; v = c->next[v]) {
-		c->group[v] = ga;
-		c->at[v] += shift;
-		if (c->next[v] == NONE)
-			last = v;
-		if (last != NONE) {
-			c->next[last] = c->next[ga];
-			c->next[ga] = gb;
-			break;
-		}
-	}
-	c->align[ga] = c->align[ga] > c->align[gb] ? c->align[ga] : c->align[gb];
+}
+
+static void align_operand(struct regalloc *c, struct sass_operand x, const struct reg_state *states)
+{
+	if (x.n)
+		sass_coloring_align(&c->coloring, find_set(c, states[x.reg].value), x.n > 2 ? 4 : x.n);
 }
 
 static void find_groups(struct regalloc *c)
 {
 	for (uint32_t v = 0; v < c->nvalues; v++) {
-		c->group[v] = v;
-		c->at[v] = 0;
-		c->next[v] = NONE;
-		c->align[v] = 1;
+		sass_groups_add(&c->groups, v);
+		c->coloring.phase[v] = c->old_reg[v];
 	}
-	for (uint32_t i = 0; i < c->p->n; i++) {
-		struct reg_state after[REGS];
-
-		sass_regalloc_apply_insn(c, i, after);
-		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-			struct sass_operand x = operand(c, i, o);
-			const struct reg_state *states = x.written ? after : states_before(c, i);
-			unsigned wide = x.n > 2 ? 4 : x.n;
-
-			for (unsigned k = 0; k < x.n; k++)
-				c->failed |= states[x.reg + k].value == NONE;
-			if (c->failed)
-				return;
-			for (unsigned k = 1; k < x.n; k++)
-				join_groups(c, find_set(c, states[x.reg].value), find_set(c, states[x.reg + k].value), k);
-			if (x.n && wide > c->align[c->group[find_set(c, states[x.reg].value)]])
-				c->align[c->group[find_set(c, states[x.reg].value)]] = wide;
-		}
-	}
+	each_operand(c, join_operand);
+	each_operand(c, align_operand);
 }
 
 /* -- registers -- */
 
-struct assignment {
-	uint64_t *occupants; /* occupants[register * words]: set of the values that the register holds, as bits */
-	uint32_t words;      /* number of 64-bit words per set */
-	bool *placed;        /* placed[group]: the group has registers */
-	uint32_t regs;
-};
-
-/* Can the group start at register `base`? Pairs and quads must stay aligned. So the new and the old register of each
- * value must have the same remainder modulo the group's alignment. */
-static bool is_free_at(const struct regalloc *c, const struct assignment *p, uint16_t group, int base)
-{
-	for (uint16_t v = group; v != NONE; v = c->next[v]) {
-		int reg = base + c->at[v];
-
-		if (reg < 0 || reg >= (int)c->regs || reg % c->align[group] != c->old_reg[v] % c->align[group])
-			return false;
-		for (uint32_t k = 0; k < p->words; k++)
-			if (p->occupants[(size_t)reg * p->words + k] & c->interferes[(size_t)v * p->words + k])
-				return false;
-	}
-	return true;
-}
-
-static void assign_group(struct regalloc *c, struct assignment *p, uint16_t group, int base)
-{
-	p->placed[group] = true;
-	for (uint16_t v = group; v != NONE; v = c->next[v]) {
-		c->reg[v] = base + c->at[v];
-		p->occupants[(size_t)c->reg[v] * p->words + v / 64] |= 1ull << v % 64;
-		if (c->reg[v] >= p->regs)
-			p->regs = c->reg[v] + 1;
-	}
-}
-
-static void assign_lowest(struct regalloc *c, struct assignment *p, uint16_t group)
-{
-	int base = -(int)c->regs;
-
-	while (base < (int)c->regs && !is_free_at(c, p, group, base))
-		base++;
-	if (base < (int)c->regs)
-		assign_group(c, p, group, base);
-	else
-		c->failed = true;
-}
-
 /* Allocates the stack pointer first, then groups of alignment 4, 2 and 1. */
-static void assign_registers(struct regalloc *c, struct assignment *p, bool stack)
+static void assign_registers(struct regalloc *c, bool stack)
 {
 	for (uint32_t v = 0; v < c->nvalues && stack; v++)
-		if (c->parent[v] == v && c->old_reg[v] == STACK_POINTER && !p->placed[c->group[v]])
-			assign_group(c, p, c->group[v], STACK_POINTER - c->at[v]);
-	for (unsigned wide = 4; wide; wide /= 2)
-		for (uint32_t v = 0; v < c->nvalues && !c->failed; v++)
-			if (c->parent[v] == v && c->align[c->group[v]] == wide && !p->placed[c->group[v]])
-				assign_lowest(c, p, c->group[v]);
+		if (c->parent[v] == v && c->old_reg[v] == STACK_POINTER)
+			sass_coloring_place_at(&c->coloring, v, STACK_POINTER);
+	for (unsigned align = 4; align; align /= 2)
+		for (uint32_t v = 0; v < c->nvalues; v++)
+			if (c->parent[v] == v && c->coloring.align[c->groups.group[v]] == align)
+				sass_coloring_place(&c->coloring, v);
 }
 
 static void rewrite_insns(struct regalloc *c)
@@ -174,29 +110,10 @@ static void rewrite_insns(struct regalloc *c)
 			const struct reg_state *states = x.written ? after : states_before(c, i);
 
 			if (x.n)
-				to = sass_with_reg(to, o, c->reg[find_set(c, states[x.reg].value)]);
+				to = sass_with_reg(to, o, c->coloring.reg[find_set(c, states[x.reg].value)]);
 		}
 		c->p->insns[i] = sass_with_reuse(to, 0);
 	}
-}
-
-static int assign_and_rewrite(struct regalloc *c, bool stack)
-{
-	struct assignment p = { .words = c->room / 64 };
-
-	p.occupants = calloc((size_t)c->regs * p.words, sizeof(*p.occupants));
-	p.placed = calloc(c->nvalues, sizeof(*p.placed));
-	if (!p.occupants || !p.placed) {
-		free(p.occupants);
-		free(p.placed);
-		return -ENOMEM;
-	}
-	assign_registers(c, &p, stack);
-	if (!c->failed && p.regs < c->regs)
-		rewrite_insns(c);
-	free(p.occupants);
-	free(p.placed);
-	return 0;
 }
 
 /* -- entry point -- */
@@ -211,7 +128,6 @@ static bool is_supported(struct regalloc *c)
 		for (unsigned o = 0; known && o < SASS_OPERANDS; o++)
 			c->nvalues += operand(c, i, o).written ? operand(c, i, o).n : 0;
 	}
-	c->room = (c->nvalues + 63) / 64 * 64;
 	return known && c->nvalues < NONE;
 }
 
@@ -221,36 +137,45 @@ static int allocate(struct regalloc *c)
 
 	c->states = calloc(states, sizeof(*c->states));
 	c->defined = calloc(states, sizeof(*c->defined));
-	c->parent = calloc(c->room, sizeof(*c->parent));
-	c->group = calloc(c->room, sizeof(*c->group));
-	c->at = calloc(c->room, sizeof(*c->at));
-	c->next = calloc(c->room, sizeof(*c->next));
-	c->old_reg = calloc(c->room, 3);
-	c->interferes = calloc((size_t)c->room * c->room / 64, sizeof(*c->interferes));
-	if (!c->states || !c->defined || !c->parent || !c->group || !c->at || !c->next || !c->old_reg || !c->interferes)
+	c->parent = calloc(c->nvalues, sizeof(*c->parent));
+	c->old_reg = calloc(c->nvalues, sizeof(*c->old_reg));
+	c->groups.group = calloc(c->nvalues, sizeof(*c->groups.group));
+	c->groups.next = calloc(c->nvalues, sizeof(*c->groups.next));
+	c->groups.at = calloc(c->nvalues, sizeof(*c->groups.at));
+	if (!c->states || !c->defined || !c->parent || !c->old_reg || !c->groups.group || !c->groups.next || !c->groups.at)
 		return -ENOMEM;
-	c->reg = c->old_reg + c->room;
-	c->align = c->reg + c->room;
-	return 0;
+	return sass_coloring_begin(&c->coloring, &c->groups, c->nvalues, c->regs);
 }
 
 static void release(struct regalloc *c)
 {
 	sass_liveness_finish(&c->live);
 	sass_cfg_finish(&c->cfg);
+	sass_coloring_finish(&c->coloring);
 	free(c->states);
 	free(c->defined);
 	free(c->parent);
-	free(c->group);
-	free(c->at);
-	free(c->next);
 	free(c->old_reg);
-	free(c->interferes);
+	free(c->groups.group);
+	free(c->groups.next);
+	free(c->groups.at);
+}
+
+/* Computes interference and groups, colors them, and rewrites the probe if it then needs fewer registers. */
+static void color_and_rewrite(struct regalloc *c, bool stack)
+{
+	for (uint32_t i = 0; i < c->p->n; i++)
+		find_interference(c, i);
+	find_groups(c);
+	if (!c->groups.failed)
+		assign_registers(c, stack);
+	if (!c->groups.failed && !c->coloring.failed && c->coloring.regs < c->regs)
+		rewrite_insns(c);
 }
 
 int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe, uint32_t frame)
 {
-	struct regalloc c = { .arch = arch, .p = probe, .regs = probe->regs };
+	struct regalloc c = { .arch = arch, .p = probe, .regs = probe->regs, .groups.max_at = REGS };
 	int err;
 
 	if (!probe->diverges || !is_supported(&c)) /* sass_schedule() handles straight-line code */
@@ -263,13 +188,8 @@ int sass_alloc_registers(const struct sass_arch *arch, struct sass_probe *probe,
 					 &c.live);
 	if (!err)
 		err = sass_regalloc_find_states(&c);
-	if (!err) {
-		for (uint32_t i = 0; i < probe->n; i++)
-			find_interference(&c, i);
-		find_groups(&c);
-	}
-	if (!err && !c.failed)
-		err = assign_and_rewrite(&c, frame);
+	if (!err)
+		color_and_rewrite(&c, frame);
 	release(&c);
 	return err;
 }

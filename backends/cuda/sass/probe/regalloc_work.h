@@ -4,10 +4,11 @@
 #define GPUBPF_SASS_REGALLOC_WORK_H
 
 #include "backends/cuda/sass/analysis/liveness.h"
+#include "coloring.h"
 #include "regalloc.h"
 
 #define REGS 256
-#define NONE UINT16_MAX
+#define NONE SASS_NO_VALUE
 
 /* State of a register before an instruction. The value in the register is live, or it is dead but an instruction in
  * flight still accesses it. */
@@ -28,16 +29,12 @@ struct regalloc {
 	uint16_t *defined;        /* defined[instruction * regs + register]: number of the value that the instruction
 	                           * writes */
 	uint16_t initial[REGS];   /* number of the value that each register holds at the start of the probe */
-	uint32_t nvalues, room;
+	uint32_t nvalues;
 	uint16_t *parent; /* union-find forest over values; the values of a set share a register */
-	/* The arrays below have the representative of a union-find set as index. */
-	uint16_t *group;                /* group of a value: the values of a group must occupy consecutive registers */
-	int16_t *at;                    /* register offset of the value in its group */
-	uint16_t *next;                 /* next value of the group; NONE: none */
-	uint8_t *old_reg, *reg, *align; /* old_reg: original register of a value. reg: its new register. align:
-	                                 * alignment of a group. */
-	uint64_t *interferes;           /* a bit for each pair of values that may not share a register */
-	bool failed;                    /* the allocation has failed; the probe stays unchanged */
+	/* The members below have the representative of a union-find set as index. */
+	uint8_t *old_reg;          /* original register of a value */
+	struct sass_groups groups; /* values that must occupy consecutive registers */
+	struct sass_coloring coloring;
 };
 
 static inline struct sass_operand operand(const struct regalloc *c, uint32_t i, unsigned o)

@@ -4,14 +4,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void run_passes(struct schedule *s, struct sass_insn *to, const struct sass_pinned_results *pinned)
+static int run_passes(struct schedule *s, struct sass_insn *to, const struct sass_pinned_results *pinned)
 {
+	int err;
+
 	sass_schedule_simplify(s);
 	sass_schedule_find_order(s);
 	sass_schedule_assign_boards(s);
-	sass_schedule_alloc_registers(s, pinned);
-	if (!s->failed)
+	err = sass_schedule_alloc_registers(s, pinned);
+	if (!err && !s->failed)
 		sass_schedule_encode(s, to);
+	return err;
+}
+
+static void close_schedule(struct schedule *s)
+{
+	if (s)
+		sass_coloring_finish(&s->coloring);
+	free(s);
 }
 
 /* Returns NULL if the allocation fails. */
@@ -41,11 +51,12 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 	int err = s && to ? 0 : -ENOMEM;
 
 	if (!err && !s->failed)
-		run_passes(s, to, NULL);
-	if (!err && !s->failed && s->regs <= probe->regs && sass_is_equivalent(probe->insns, probe->n, to, s->norder))
+		err = run_passes(s, to, NULL);
+	if (!err && !s->failed && s->coloring.regs <= probe->regs &&
+	    sass_is_equivalent(probe->insns, probe->n, to, s->norder))
 		store_result(s, probe, to);
 	free(to);
-	free(s);
+	close_schedule(s);
 	return err;
 }
 
@@ -61,7 +72,7 @@ int sass_schedule_find_read(const struct sass_arch *arch, const struct sass_prob
 		sass_schedule_apply_known(s, pinned);
 	for (uint32_t i = 0; !s->failed && i < s->n; i++)
 		is_read[s->nodes[i].index] = sass_schedule_is_known_and_read(s, &s->nodes[i]);
-	free(s);
+	close_schedule(s);
 	return 0;
 }
 
@@ -72,7 +83,7 @@ static void report_registers(const struct schedule *s, struct sass_pinned_result
 		const struct node *node = &s->nodes[i];
 
 		if (node->live_out)
-			pinned->reg[node->index] = s->reg[s->v.group[node->value[0][0]]] + s->v.at[node->value[0][0]];
+			pinned->reg[node->index] = s->coloring.reg[node->value[0][0]];
 	}
 }
 
@@ -86,14 +97,15 @@ int sass_schedule_pinned(const struct sass_arch *arch, struct sass_probe *probe,
 		for (uint32_t i = 0; i < s->n; i++)
 			s->nodes[i].live_out = pinned->live_out[s->nodes[i].index];
 		sass_schedule_apply_known(s, pinned);
-		run_passes(s, to, pinned);
-		report_registers(s, pinned);
+		err = run_passes(s, to, pinned);
 	}
+	if (!err && !s->failed)
+		report_registers(s, pinned);
 	if (!err)
 		err = s->failed ? -EINVAL : 0;
 	if (!err)
 		store_result(s, probe, to);
 	free(to);
-	free(s);
+	close_schedule(s);
 	return err;
 }

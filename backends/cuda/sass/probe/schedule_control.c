@@ -66,11 +66,11 @@ static struct sass_insn encode_node(const struct schedule *s, const struct node 
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++)
 		if (node->n[o])
-			insn = sass_with_reg(insn, o, s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
+			insn = sass_with_reg(insn, o, s->coloring.reg[node->value[o][0]]);
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
 		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_predicate(insn, f) != SASS_PT))
 			insn = sass_with_predicate(insn, f,
-						   node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
+						   node->predicate[f] != NONE ? s->predicate[node->predicate[f]] : SASS_PT);
 	return insn;
 }
 

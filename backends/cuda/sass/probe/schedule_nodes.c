@@ -17,28 +17,10 @@ static uint16_t new_value(struct schedule *s)
 		return 0;
 	}
 	s->v.n++;
-	s->v.group[v] = s->v.same[v] = v;
-	s->v.at[v] = 0;
+	sass_groups_add(&s->groups, v);
+	s->v.same[v] = v;
 	s->v.writers[v] = 0;
 	return v;
-}
-
-void sass_schedule_join_groups(struct schedule *s, uint16_t a, uint16_t b, int off)
-{
-	uint16_t from = s->v.group[b], to = s->v.group[a];
-	int move = s->v.at[a] + off - s->v.at[b];
-
-	if (from == to) {
-		s->failed |= move != 0;
-		return;
-	}
-	for (uint16_t i = 0; i < s->v.n; i++) {
-		if (s->v.group[i] != from)
-			continue;
-		s->failed |= s->v.at[i] + move > 7 || s->v.at[i] + move < -7;
-		s->v.at[i] += move;
-		s->v.group[i] = to;
-	}
 }
 
 bool sass_schedule_has_collision(const struct values *v)
@@ -66,7 +48,7 @@ static void rename_operand(struct schedule *s, struct node *node, unsigned o, ui
 		s->v.writers[*at] += writes;
 		node->value[o][k] = *at;
 		if (k)
-			sass_schedule_join_groups(s, node->value[o][0], *at, k);
+			sass_groups_join(&s->groups, node->value[o][0], *at, k);
 	}
 }
 
@@ -110,6 +92,7 @@ void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p)
 {
 	uint16_t current[256], current_predicates[PREDICATES];
 
+	s->groups = (struct sass_groups){ s->v.group, s->v.next, s->v.at, .max_at = MAX_DISTANCE };
 	memset(current, 0xff, sizeof(current));
 	memset(current_predicates, 0xff, sizeof(current_predicates));
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -129,7 +112,7 @@ void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p)
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)
 		s->failed |= s->v.writers[v] > 1;
-	s->failed |= sass_schedule_has_collision(&s->v);
+	s->failed |= s->groups.failed || sass_schedule_has_collision(&s->v);
 }
 
 /* -- uses of values -- */

@@ -2,24 +2,23 @@
 /*
  * Does:     allocates registers to groups of values, and allocates predicates.
  * Before:   sass_schedule_assign_boards() has set the position of the wait for each slow node.
- * After:    s->reg has the first register of each group and the number of each predicate.
+ * After:    s->coloring has the register of each value, and s->predicate the number of each predicate.
  * Requires: s->order is final.
  */
 #include "schedule_work.h"
 
-/* Shifts the offsets in each group so that the lowest offset is 0. Finds the alignment of each group. */
-static void find_groups(struct schedule *s)
+/* Finds the alignment of each group. The lowest value of a group is at a multiple of it. */
+static void find_alignment(struct schedule *s)
 {
-	int8_t low[MAX_VALUES];
+	int16_t low[MAX_VALUES];
 
 	memset(low, 0x7f, sizeof(low));
 	for (uint16_t v = 0; v < s->v.n; v++)
 		if (s->v.at[v] < low[s->v.group[v]])
 			low[s->v.group[v]] = s->v.at[v];
 	for (uint16_t v = 0; v < s->v.n; v++) {
-		s->v.at[v] -= low[s->v.group[v]];
-		s->failed |= s->v.at[v] > 3;
-		s->wide[v] = 1;
+		s->coloring.phase[v] = s->v.at[v] - low[s->v.group[v]];
+		s->failed |= s->coloring.phase[v] > 3;
 	}
 	for (uint32_t i = 0; i < s->norder; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
@@ -28,9 +27,8 @@ static void find_groups(struct schedule *s)
 
 			if (!n)
 				continue;
-			s->failed |= n == 3 || s->v.at[first] % n;
-			if (n > s->wide[s->v.group[first]])
-				s->wide[s->v.group[first]] = n;
+			s->failed |= n == 3 || s->coloring.phase[first] % n;
+			sass_coloring_align(&s->coloring, first, n);
 		}
 }
 
@@ -76,64 +74,50 @@ static uint32_t free_position(struct schedule *s, uint16_t group)
 	return last_use;
 }
 
-static void measure_groups(struct schedule *s)
+/* Is the node known, and must its results therefore be in the registers that an earlier probe has chosen? */
+static bool is_fixed(const struct schedule *s, const struct node *node)
 {
-	for (uint16_t v = 0; v < s->v.n; v++) {
-		uint16_t g = s->v.group[v];
-
-		if (s->v.at[v] + 1 > s->size[g])
-			s->size[g] = s->v.at[v] + 1;
-		s->free_at[v] = g == v ? free_position(s, g) : 0;
-	}
+	return node->live_in && sass_schedule_is_known_and_read(s, node);
 }
 
-static bool is_free_at(const struct schedule *s, unsigned reg, unsigned size, uint32_t index, const bool *placed)
+/* Finds the range of positions in which each group is in use. Results of an earlier probe are in use from the start. */
+static void find_ranges(struct schedule *s)
 {
-	for (uint16_t g = 0; g < s->v.n; g++)
-		if (placed[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->free_at[g] >= index)
-			return false;
-	return true;
+	memset(s->first_use, 0xff, sizeof(s->first_use));
+	for (uint32_t i = s->norder; i--;)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++)
+			if (node_at(s, i)->n[o])
+				s->first_use[s->v.group[node_at(s, i)->value[o][0]]] = i;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_fixed(s, &s->nodes[i]))
+			s->first_use[s->v.group[s->nodes[i].value[0][0]]] = 0;
+	for (uint16_t v = 0; v < s->v.n; v++)
+		s->free_at[v] = s->first_use[v] == UINT32_MAX ? 0 : free_position(s, v);
 }
 
-/* Gives the groups of `live_in` results the registers that `pinned` prescribes. */
-static void place_known(struct schedule *s, const struct sass_pinned_results *pinned, bool *placed)
+/* Two values interfere if the ranges of their groups overlap. */
+static void find_interference(struct schedule *s)
 {
-	for (uint32_t i = 0; pinned && i < s->n; i++) {
-		struct node *node = &s->nodes[i];
-		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
-		int reg = node->live_in && sass_schedule_is_known_and_read(s, node) ?
-				  pinned->reg[node->index] - s->v.at[node->value[0][0]] :
-				  -1;
+	for (uint16_t a = 0; a < s->v.n; a++)
+		for (uint16_t b = 0; b < a; b++) {
+			uint16_t g = s->v.group[a], h = s->v.group[b];
 
-		if (!node->live_in || !sass_schedule_is_known_and_read(s, node))
-			continue;
-		s->failed |= reg < 0 || reg % s->wide[g] ||
-			     (placed[g] ? s->reg[g] != reg : !is_free_at(s, reg, s->size[g], 0, placed));
-		s->reg[g] = reg < 0 ? 0 : reg;
-		placed[g] = true;
-		s->regs = reg + s->size[g] > (int)s->regs ? (uint32_t)reg + s->size[g] : s->regs;
-	}
-}
-
-static void alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned)
-{
-	bool placed[MAX_VALUES] = { false };
-
-	place_known(s, pinned, placed);
-	for (uint32_t i = 0; i < s->norder; i++)
-		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-			uint16_t g = s->v.group[node_at(s, i)->value[o][0]];
-			unsigned size = s->size[g], reg = 0;
-
-			if (!node_at(s, i)->n[o] || placed[g])
-				continue;
-			while (reg + size < SASS_RZ && !is_free_at(s, reg, size, i, placed))
-				reg += s->wide[g];
-			s->reg[g] = reg;
-			placed[g] = true;
-			if (reg + size > s->regs)
-				s->regs = reg + size;
+			if (g != h && s->free_at[g] >= s->first_use[h] && s->free_at[h] >= s->first_use[g])
+				sass_coloring_interfere(&s->coloring, a, b);
 		}
+}
+
+/* Places the results of the earlier probe where `pinned` says, then the other groups in the order of their first
+ * use. */
+static void place_groups(struct schedule *s, const struct sass_pinned_results *pinned)
+{
+	for (uint32_t i = 0; pinned && i < s->n; i++)
+		if (is_fixed(s, &s->nodes[i]))
+			sass_coloring_place_at(&s->coloring, s->nodes[i].value[0][0], pinned->reg[s->nodes[i].index]);
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++)
+			if (node_at(s, i)->n[o])
+				sass_coloring_place(&s->coloring, node_at(s, i)->value[o][0]);
 }
 
 /* Allocates predicates round robin, so that a write completes long before the next write of the same predicate. */
@@ -155,7 +139,7 @@ static void alloc_predicates(struct schedule *s)
 					break;
 			s->failed |= tried == PREDICATES;
 			held[next] = v;
-			s->reg[v] = next;
+			s->predicate[v] = next;
 			next = (next + 1) % PREDICATES;
 		}
 }
@@ -168,13 +152,20 @@ static void find_last(struct schedule *s)
 				s->last[node_at(s, i)->predicate[f]] = i;
 }
 
-void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned)
+int sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned)
 {
-	find_groups(s);
+	int err = sass_coloring_begin(&s->coloring, &s->groups, s->v.n, SASS_RZ - 1);
+
+	if (err < 0)
+		return err;
+	find_alignment(s);
 	find_last(s);
 	if (s->failed)
-		return;
-	measure_groups(s);
-	alloc_registers(s, pinned);
+		return 0;
+	find_ranges(s);
+	find_interference(s);
+	place_groups(s, pinned);
 	alloc_predicates(s);
+	s->failed |= s->coloring.failed;
+	return 0;
 }

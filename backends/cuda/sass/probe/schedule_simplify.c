@@ -58,14 +58,14 @@ static void join_copies(struct schedule *s)
 			continue;
 		a = node->value[from][0];
 		b = node->value[0][0];
-		sass_schedule_join_groups(s, a, b, 0);
+		sass_groups_join(&s->groups, a, b, 0);
 		for (uint16_t v = 0; v < s->v.n; v++)
 			if (s->v.same[v] == before.same[b])
 				s->v.same[v] = before.same[a];
-		node->removed = !s->failed && !sass_schedule_has_collision(&s->v);
+		node->removed = !s->groups.failed && !sass_schedule_has_collision(&s->v);
 		if (!node->removed)
 			s->v = before;
-		s->failed = false;
+		s->groups.failed = false;
 	}
 }
 

@@ -3,10 +3,12 @@
 #ifndef GPUBPF_SASS_SCHEDULE_WORK_H
 #define GPUBPF_SASS_SCHEDULE_WORK_H
 
+#include "coloring.h"
 #include "schedule.h"
 
 #define MAX_VALUES 320
-#define NONE UINT16_MAX
+#define NONE SASS_NO_VALUE
+#define MAX_DISTANCE 7             /* largest distance of registers while groups are joined */
 #define PREDICATES 7
 
 struct node {
@@ -26,9 +28,9 @@ struct node {
 /* A value is the result of one instruction in one register or predicate. Values that must occupy consecutive registers
  * form a group. */
 struct values {
-	uint16_t group[MAX_VALUES], same[MAX_VALUES]; /* same: the value that this value copies; a value that is no
-	                                               * copy has its own number */
-	int8_t at[MAX_VALUES];
+	uint16_t group[MAX_VALUES], next[MAX_VALUES]; /* these three members are the arrays of s->groups */
+	int16_t at[MAX_VALUES];
+	uint16_t same[MAX_VALUES]; /* the value that this value copies; a value that is no copy has its own number */
 	uint8_t writers[MAX_VALUES];
 	uint16_t n;
 };
@@ -39,15 +41,16 @@ struct schedule {
 	uint16_t order[SASS_STRAIGHT_MAX_INSNS];
 	uint32_t n, norder;
 	struct values v;
+	struct sass_groups groups;
 	uint16_t latency[SASS_STRAIGHT_MAX_INSNS][SASS_STRAIGHT_MAX_INSNS]; /* estimated cycles from one instruction
 	                                                                     * to a later instruction; 0: they are
 	                                                                     * independent */
-	uint8_t wide[MAX_VALUES]; /* wide: alignment of a group. size: number of its registers. reg: its first
-	                           * register, or the number of a predicate. */
-	uint8_t size[MAX_VALUES], reg[MAX_VALUES];
-	uint32_t free_at[MAX_VALUES]; /* position in the new order after which the registers of a group can be
-	                                * reused; UINT32_MAX: never */
-	uint32_t last[MAX_VALUES];    /* position in the new order of the last use of a predicate value */
+	struct sass_coloring coloring;                                      /* of the values in registers */
+	uint8_t predicate[MAX_VALUES];                                      /* number of the predicate of a value */
+	uint32_t first_use[MAX_VALUES]; /* position in the new order of the first use of a group; UINT32_MAX: none */
+	uint32_t free_at[MAX_VALUES];   /* position in the new order after which the registers of a group can be
+	                                   * reused; UINT32_MAX: never */
+	uint32_t last[MAX_VALUES];      /* position in the new order of the last use of a predicate value */
 	uint32_t regs;
 	bool failed;
 };
@@ -63,8 +66,6 @@ static inline struct node *node_at(struct schedule *s, uint32_t index)
 bool sass_schedule_is_straight(const struct sass_probe *p);
 /* Makes nodes and values of the instructions of a probe. */
 void sass_schedule_build_nodes(struct schedule *s, const struct sass_probe *p);
-/* Joins the groups of a and b so that the register of b is `off` after the register of a. */
-void sass_schedule_join_groups(struct schedule *s, uint16_t a, uint16_t b, int off);
 /* Do two different values of one group have the same register? */
 bool sass_schedule_has_collision(const struct values *v);
 /* Does the node read v or a copy of v? v itself must not be a copy (same[v] == v). The second function: does any
@@ -91,8 +92,8 @@ void sass_schedule_find_order(struct schedule *s);
 
 /* -- registers -- */
 /* Allocates registers to groups of values, and allocates predicates. `pinned` has the results with fixed registers,
- * or is NULL. */
-void sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned);
+ * or is NULL. Returns 0 or -ENOMEM. */
+int sass_schedule_alloc_registers(struct schedule *s, const struct sass_pinned_results *pinned);
 
 /* -- control bits -- */
 /* Assigns scoreboards to slow nodes. */
