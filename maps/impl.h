@@ -127,14 +127,14 @@ int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint3
  */
 uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t bytes);
 /*
- * Returns true if the map may have one copy of `bytes` bytes per multiprocessor: readers sum the copies
- * (GPUBPF_LAYOUT_SUM*), and the budget allows them.
+ * Returns true if the map may have one copy of `bytes` bytes per multiprocessor: readers merge the copies
+ * (GPUBPF_LAYOUT_MERGED), and the budget allows them.
  */
-bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
+bool gpubpf_map_merge_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
 
 /* Copy `size` bytes out of the arena, in aligned words. */
 void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size);
-/* Read a value whose copies begin at `first`: the only copy, or the sum of all copies. */
+/* Read a value whose copies begin at `first`: the only copy, or the merged copies. */
 void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to);
 /*
  * If the `size` bytes at offset `off` of an array of values are inside one value, return their offset in that value.

@@ -30,15 +30,19 @@
 #define MAX_SIZE (1ull << 36)       /* limit of an arena's size in bytes, on which maps/kinds/ring.h relies */
 
 /*
- * Returns the flag for copies that readers sum, if programs on devices only add to the values and all adds have the
- * same width; else 0.
+ * Returns the flag for copies that readers merge, or 0. Readers sum the copies if programs on devices only add to the
+ * values, and all adds have the same width. Readers take the maximum if programs only take maxima.
  */
-static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
+static uint32_t merge_flag(const struct gpubpf_map *map, uint32_t use)
 {
 	const uint32_t other = GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_DELETE | GPUBPF_USE_RMW |
 			       GPUBPF_USE_ATOMIC | GPUBPF_USE_OUTPUT | GPUBPF_USE_ELEMENT;
 
-	if (!(map->type->flags & GPUBPF_MAP_REPLICA) || map->rdonly || !(use & GPUBPF_USE_ADD) || (use & other))
+	if (!(map->type->flags & GPUBPF_MAP_REPLICA) || map->rdonly || (use & other))
+		return 0;
+	if (!(use & GPUBPF_USE_ADD))
+		return use & GPUBPF_USE_MAX ? GPUBPF_LAYOUT_MAX8 : 0;
+	if (use & GPUBPF_USE_MAX)
 		return 0;
 	if ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8))
 		return 0;
@@ -75,7 +79,7 @@ static void init_layout(const struct gpubpf_map *map, uint32_t use, struct gpubp
 		.value_size = map->value_size,
 		.max_entries = map->max_entries,
 		.copies = 1,
-		.flags = sum_flag(map, use),
+		.flags = merge_flag(map, use),
 	};
 	if (map->rdonly)
 		l->flags |= GPUBPF_LAYOUT_RDONLY;
@@ -105,9 +109,9 @@ bool gpubpf_layout_is_compatible(const struct gpubpf_map_layout *a, const struct
 
 bool gpubpf_layout_supports_use(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
 {
-	uint32_t sums = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
+	uint32_t sums = l->flags & GPUBPF_LAYOUT_MERGED;
 
-	return (!sums || sums & sum_flag(map, use)) && (l->flags & GPUBPF_LAYOUT_DELETES || !(use & GPUBPF_USE_DELETE));
+	return (!sums || sums & merge_flag(map, use)) && (l->flags & GPUBPF_LAYOUT_DELETES || !(use & GPUBPF_USE_DELETE));
 }
 
 uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l)
@@ -121,7 +125,7 @@ static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, 
 {
 	map->type->impl->size(l, map, scale);
 	if (l->copies == 1)
-		l->flags &= ~(uint32_t)(GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
+		l->flags &= ~(uint32_t)GPUBPF_LAYOUT_MERGED;
 }
 
 #define MIN_SIZE_DIVISOR 8 /* the estimate of is_plausible() is at most this many times the real size */
@@ -162,18 +166,18 @@ static uint64_t *next_offset(const struct gpubpf_map_layout *l, uint64_t *at, ui
 }
 
 /*
- * Returns true if readers sum the copies of the map, and a copy is so small that most of its cache line would be
+ * Returns true if readers merge the copies of the map, and a copy is so small that most of its cache line would be
  * unused.
  */
 static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
 	return map->type->impl == &gpubpf_array_impl && l->copies > 1 &&
-	       !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
-	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= MAX_SMALL_BYTES;
+	       !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) && l->flags & GPUBPF_LAYOUT_MERGED &&
+	       l->max_entries * l->stride <= MAX_SMALL_BYTES;
 }
 
 /*
- * Interleave small summed maps: each multiprocessor has one cache line with its copies of all these maps, so that a
+ * Interleave small merged maps: each multiprocessor has one cache line with its copies of all these maps, so that a
  * warp adds to neighbouring words. Returns the end of these maps. An agent copies them as part of the first one.
  */
 static uint64_t interleave_maps(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)

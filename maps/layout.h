@@ -107,8 +107,10 @@ struct gpubpf_map_layout {
 };
 
 enum gpubpf_layout_flags {
-	GPUBPF_LAYOUT_SUM8 = 1 << 0, /* each multiprocessor has a copy; readers sum 8-byte words */
-	GPUBPF_LAYOUT_SUM4 = 1 << 1, /* each multiprocessor has a copy; readers sum 4-byte words */
+	GPUBPF_LAYOUT_SUM8 = 1 << 0,  /* each multiprocessor has a copy; readers sum 8-byte words */
+	GPUBPF_LAYOUT_SUM4 = 1 << 1,  /* each multiprocessor has a copy; readers sum 4-byte words */
+	GPUBPF_LAYOUT_MAX8 = 1 << 16, /* each multiprocessor has a copy; readers take the maximum of 8-byte words */
+	GPUBPF_LAYOUT_MERGED = 1 << 0 | 1 << 1 | 1 << 16, /* one of the three flags above */
 	GPUBPF_LAYOUT_RDONLY = 1 << 2,
 	/* a program on a device deletes keys, so an update in place must pin the element */
 	GPUBPF_LAYOUT_DELETES = 1 << 3,

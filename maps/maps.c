@@ -48,7 +48,7 @@ static bool is_addable(const struct gpubpf_map_view *view, uint32_t offset, uint
 	const struct gpubpf_map_layout *l = view->layout;
 	uint32_t summed = l->flags & GPUBPF_LAYOUT_SUM8 ? 8 : l->flags & GPUBPF_LAYOUT_SUM4 ? 4 : width;
 
-	return gpubpf_map_impl_of(view)->op[GPUBPF_OP_LOOKUP] &&
+	return gpubpf_map_impl_of(view)->op[GPUBPF_OP_LOOKUP] && !(l->flags & GPUBPF_LAYOUT_MAX8) &&
 	       !(view->map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_OF_MAPS)) && (width == 4 || width == 8) &&
 	       width == summed && !(offset % width) && offset < l->value_size && width <= l->value_size - offset;
 }

@@ -142,6 +142,16 @@ static bool read_record_arg(struct call *c, int i)
 	return true;
 }
 
+/* Reads an argument that is the address of a word in a map value. */
+static bool read_word_arg(struct call *c, int i)
+{
+	s64 off;
+
+	if (reg(c, i) % sizeof(u64) || gpubpf_interp_where(c->h, reg(c, i), &off) < 0)
+		return fail_argument(c, "needs the address of an aligned word in a map value");
+	return read_memory_arg(c, i, sizeof(u64), true);
+}
+
 static bool read_arg(struct call *c, int i)
 {
 	const struct gpubpf_map *map = c->view.map;
@@ -149,6 +159,8 @@ static bool read_arg(struct call *c, int i)
 
 	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !read_record_arg(c, i))
 		return false;
+	if (c->helper->arg[i] == GPUBPF_ARG_MAP_WORD)
+		return read_word_arg(c, i);
 	switch (row->pass) {
 	case GPUBPF_PASS_NOT:
 		break;
@@ -188,6 +200,7 @@ static bool read_arg(struct call *c, int i)
 #define PASS_SIZE_OR_ZERO(i) NUMBER(i)
 #define PASS_ALLOC_SIZE(i) NUMBER(i)
 #define PASS_RECORD(i) NUMBER(i)
+#define PASS_MAP_WORD(i) NUMBER(i)
 #define PASS_MEM_RD(i) POINTER(i)
 #define PASS_MEM_WR(i) POINTER(i)
 #define PASS_ITER(i) POINTER(i)

@@ -73,6 +73,15 @@ static u32 proven_use(const struct host *h, int map)
 	return proven;
 }
 
+/* Returns true if `need` is a proven use of the map whose value has the address, or if no map has the address. */
+static bool has_use(struct host *h, u64 address, u32 need)
+{
+	s64 off;
+	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
+
+	return map < 0 || (proven_use(h, map) & need);
+}
+
 /*
  * Returns true if the operation on a map's value is one of the map's proven uses. Lowering relies on these uses: for
  * example, it replicates a map if programs only add to its values.
@@ -84,10 +93,8 @@ static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const stru
 		   insn->kind == GPUBPF_INSN_STORE ? GPUBPF_USE_WRITE :
 		   add                             ? GPUBPF_USE_ADD :
 						     GPUBPF_USE_ATOMIC;
-	s64 off;
-	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
 
-	return map < 0 || (proven_use(h, map) & need);
+	return has_use(h, address, need);
 }
 
 static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
@@ -106,6 +113,8 @@ static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, 
 
 static const char *call_holds(struct host *h, const struct gpubpf_call_facts *call)
 {
+	const struct gpubpf_helper *helper = gpubpf_insn_helper(&h->job->prog->insns[h->vm.pc]);
+
 	for (int i = 0; i < 5; i++) {
 		const struct gpubpf_access *a = &call->arg[i];
 		u64 value = h->vm.reg[GPUBPF_R1 + i];
@@ -114,6 +123,8 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 			return "an argument is not the number that was proven";
 		if (a->spaces && !access_holds(h, a, value, a->spaces & GPUBPF_SPACE_CTX ? 0 : a->size_max))
 			return "an argument points to memory other than proven";
+		if (helper && helper->arg[i] == GPUBPF_ARG_MAP_WORD && !has_use(h, value, GPUBPF_USE_MAX))
+			return "the operation on the map's value is not among those that were proven";
 	}
 	return NULL;
 }

@@ -123,6 +123,7 @@ enum gpubpf_map_use {
 	GPUBPF_USE_ATOMIC = 1 << 8,   /* atomics whose result is used, or atomics other than add */
 	GPUBPF_USE_ADD4 = 1 << 9,     /* an ADD has 4 bytes */
 	GPUBPF_USE_ADD8 = 1 << 10,    /* an ADD has 8 bytes; a map with both sizes is not replicated */
+	GPUBPF_USE_MAX = 1 << 12,     /* maxima are taken by helper 533 */
 	GPUBPF_USE_ELEMENT = 1 << 11, /* the map may be an element of a map of maps (gpubpf_layout_propagate_use()) */
 };
 

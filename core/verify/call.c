@@ -243,6 +243,31 @@ static int check_name(struct verifier *v, const struct call *c, int i)
 	return check_string(v, c, i);
 }
 
+/* Checks the address of a word whose maximum the helper takes. The helper reads nothing that it returns. */
+static int check_map_word(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
+	struct gpubpf_access a = { .map = GPUBPF_NO_MAP };
+	int err;
+
+	if (p.type != R_VALUE)
+		return bad_arg(v, c, i, "the address of a word in a map value");
+	if (p.or_null)
+		return refuse(v, GPUBPF_E_NULL_DEREF, "passes a pointer to %s that may be NULL as argument %d of %s",
+			      type_name(&p), i + 1, c->h->name);
+	a.align = region_align(&p);
+	if (a.align < 8)
+		return bad_arg(v, c, i, "an address that is aligned to 8 bytes");
+	err = check_region(v, &p, 0, 8, true, c->h->name, &a);
+	if (err < 0)
+		return err;
+	if (p.map >= 0)
+		v->facts->map_use[p.map] |= GPUBPF_USE_MAX;
+	v->cur->tally.cost.atomics++;
+	facts_arg(v, i, &a);
+	return 0;
+}
+
 static int check_callback(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -308,6 +333,8 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 		return check_name(v, c, i);
 	case GPUBPF_ARG_U64_OUT:
 		return check_memory(v, c, i, 8, 8, true);
+	case GPUBPF_ARG_MAP_WORD:
+		return check_map_word(v, c, i);
 	case GPUBPF_ARG_ITER_NEW:
 	case GPUBPF_ARG_ITER:
 		return iter_check_arg(v, c->h, i);

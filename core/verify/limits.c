@@ -30,17 +30,27 @@ static bool on_device(const struct gpubpf_insn_facts *f)
 	return (f->flags & GPUBPF_FACT_REACHED) && (f->mem.spaces & ~GPUBPF_SPACE_STACK);
 }
 
+/* Returns the size in bytes of the instruction's atomic operation on device memory, or 0. */
+static uint32_t atomic_bytes(const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
+{
+	const struct gpubpf_helper *h = gpubpf_insn_helper(insn);
+
+	if (insn->kind == GPUBPF_INSN_ATOMIC && on_device(f))
+		return insn->width;
+	return h && h->op == GPUBPF_OP_MAX && f->flags & GPUBPF_FACT_REACHED ? 8 : 0;
+}
+
 int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limits *l, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_facts *f = prog->facts;
 
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
-		const struct gpubpf_insn *insn = &prog->insns[pc];
+		uint32_t bytes = atomic_bytes(&prog->insns[pc], &f->insn[pc]);
 
-		if (insn->kind == GPUBPF_INSN_ATOMIC && insn->width > l->atomic_bytes && on_device(&f->insn[pc]))
+		if (bytes > l->atomic_bytes)
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_ATOMIC, pc,
 					       "does an atomic of %u bytes; target %s has atomics of at most %u bytes",
-					       insn->width, l->name, l->atomic_bytes);
+					       bytes, l->name, l->atomic_bytes);
 	}
 	if (f->stack > l->stack)
 		return gpubpf_diag_set(diag, GPUBPF_E_STACK_DEPTH, GPUBPF_NOPC,

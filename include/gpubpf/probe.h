@@ -398,6 +398,36 @@ static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
 		gpubpf_count(counter, n);
 }
 
+/*
+ * Maxima and minima, of unsigned numbers. gpubpf_atomic_max() is helper 533. gpubpf_max() and gpubpf_min() take element i
+ * of an array of 64-bit words. If programs only take maxima and minima of a map's values, the map can have a replica per
+ * multiprocessor. So use separate maps for counters and for extremes.
+ *
+ * A new word is 0, so a minimum is stored as its complement: it is a maximum of complements. The tool prints a word of
+ * type gpubpf_minimum as the minimum, or as "none" if no program stored a number. GPUBPF_MINIMUM() returns the minimum in
+ * a word that another program reads; without a minimum it returns the largest number.
+ */
+typedef __u64 gpubpf_minimum;
+#define GPUBPF_MINIMUM(word) (~(__u64)(word))
+
+static __always_inline void gpubpf_atomic_min(gpubpf_minimum *word, __u64 n)
+{
+	gpubpf_atomic_max((__u64 *)word, ~n);
+}
+
+static __always_inline void gpubpf_max(void *array, __u32 i, __u64 n)
+{
+	__u64 *word = bpf_map_lookup_elem(array, &i);
+
+	if (word)
+		gpubpf_atomic_max(word, n);
+}
+
+static __always_inline void gpubpf_min(void *array, __u32 i, __u64 n)
+{
+	gpubpf_max(array, i, ~n);
+}
+
 /* Returns the slot of value v in a log2 histogram. */
 static __always_inline __u32 gpubpf_log2(__u64 v)
 {

@@ -139,4 +139,21 @@ GPUBPF_FN bool gpubpf_adds_together(u32 place, u64 value, u32 told)
 GPUBPF_ATOMICS(u32)
 GPUBPF_ATOMICS(u64)
 
+/*
+ * Takes the maximum of a word and a number. A lane whose number cannot change the word omits the atomic, because lanes of
+ * a warp execute atomics on one address one after another. A lane that is alone does not wait for the load.
+ */
+GPUBPF_FN void gpubpf_atomic_max_u64(u64 address, u64 value)
+{
+#ifdef GPUBPF_HAS_WARP
+	u32 here = gpubpf_warp_active();
+	bool alone = !(here & (here - 1));
+#else
+	const bool alone = false;
+#endif
+
+	if (alone || gpubpf_load_u64(address) < value)
+		gpubpf_max_u64(address, value);
+}
+
 #endif

@@ -122,6 +122,11 @@ GPUBPF_FN u64 gpubpf_helper_get_attach_cookie(GPUBPF_ENV, u64 cookie)
 	return cookie;
 }
 
+GPUBPF_FN void gpubpf_helper_atomic_max(GPUBPF_ENV, u64 word, u64 value)
+{
+	gpubpf_atomic_max_u64(word, value);
+}
+
 GPUBPF_FN u64 gpubpf_helper_get_device_id(GPUBPF_ENV)
 {
 	return env->device;

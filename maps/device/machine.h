@@ -31,6 +31,8 @@
  *                     gpubpf_wave_ballot(bool condition), gpubpf_wave_peers(u64 key)
  *                     GPUBPF_COMBINES_ADDS: the assembler combines adds of a constant by all lanes
  *
+ * gpubpf_max_u64(address, value) takes the maximum of a word and a number. It is relaxed and has no result.
+ *
  * The code uses only the common subset of OpenCL C 1.2 and C: no generic pointers, recursion, function pointers,
  * varargs or program-scope variables.
  */

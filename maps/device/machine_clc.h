@@ -77,4 +77,9 @@
 GPUBPF_CLC_OPS(u32, atomic_)
 GPUBPF_CLC_OPS(u64, atom_)
 
+GPUBPF_FN void gpubpf_max_u64(u64 a, u64 v)
+{
+	(void)atom_max((volatile __global u64 *)a, v);
+}
+
 #endif

@@ -83,6 +83,14 @@ GPUBPF_FN void gpubpf_rest(u32 turns)
 GPUBPF_HOST_OPS(u32)
 GPUBPF_HOST_OPS(u64)
 
+GPUBPF_FN void gpubpf_max_u64(u64 a, u64 v)
+{
+	u64 old = gpubpf_load_u64(a);
+
+	while (old < v && !__atomic_compare_exchange_n((gpubpf_u64a *)a, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 /*
  * Provide cached loads, as on devices that have them. The host has only one memory, so cached loads are the same as
  * other loads.

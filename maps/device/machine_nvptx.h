@@ -103,6 +103,11 @@ GPUBPF_FN u64 gpubpf_own_address(u64 a)
 GPUBPF_PTX_OPS(u32, "32", "r")
 GPUBPF_PTX_OPS(u64, "64", "l")
 
+GPUBPF_FN void gpubpf_max_u64(u64 a, u64 v)
+{
+	__asm__ volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(a), "l"(v) : "memory");
+}
+
 /* Loads through the multiprocessor's cache, of 8 bytes and of 16 bytes. */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")

@@ -61,6 +61,11 @@
 GPUBPF_SCOPED_OPS(u32)
 GPUBPF_SCOPED_OPS(u64)
 
+GPUBPF_FN void gpubpf_max_u64(u64 a, u64 v)
+{
+	(void)__scoped_atomic_fetch_max((GPUBPF_DEVMEM gpubpf_u64a *)a, v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+}
+
 #ifndef GPUBPF_SCOPED_FENCE
 GPUBPF_FN void gpubpf_fence(void)
 {

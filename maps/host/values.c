@@ -17,9 +17,9 @@ uint32_t gpubpf_map_max_copies(uint64_t budget, uint32_t replicas, uint64_t byte
 	return n < 1 ? 1 : n < replicas ? (uint32_t)n : replicas;
 }
 
-bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes)
+bool gpubpf_map_merge_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes)
 {
-	return l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && bytes <= scale->budget / scale->replicas;
+	return l->flags & GPUBPF_LAYOUT_MERGED && bytes <= scale->budget / scale->replicas;
 }
 
 int gpubpf_map_set_fault(struct gpubpf_map_fault *fault, const char *attr, uint32_t is, const char *must)
@@ -70,23 +70,30 @@ static u64 add_halves(u64 a, u64 b)
 	return ((a & 0xffffffff00000000u) + (b & 0xffffffff00000000u)) | (uint32_t)((uint32_t)a + (uint32_t)b);
 }
 
+static u64 merge(const struct gpubpf_map_layout *l, u64 a, u64 b)
+{
+	if (l->flags & GPUBPF_LAYOUT_MAX8)
+		return a > b ? a : b;
+	return l->flags & GPUBPF_LAYOUT_SUM4 ? add_halves(a, b) : a + b;
+}
+
 void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to)
 {
-	uint32_t copies = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) ? l->copies : 1, i, c, n;
-	u64 word, sum;
+	uint32_t copies = l->flags & GPUBPF_LAYOUT_MERGED ? l->copies : 1, i, c, n;
+	u64 word, merged;
 
 	if (copies == 1) {
 		gpubpf_map_read_bytes(first, to, l->value_size);
 		return;
 	}
 	for (i = 0; i < l->value_size; i += 8) {
-		sum = gpubpf_load_u64(first + i);
+		merged = gpubpf_load_u64(first + i);
 		for (c = 1; c < copies; c++) {
 			word = gpubpf_load_u64(first + c * l->copy_stride + i);
-			sum = l->flags & GPUBPF_LAYOUT_SUM4 ? add_halves(sum, word) : sum + word;
+			merged = merge(l, merged, word);
 		}
 		n = l->value_size - i < 8 ? l->value_size - i : 8;
-		memcpy((char *)to + i, &sum, n);
+		memcpy((char *)to + i, &merged, n);
 	}
 }
 

@@ -53,7 +53,7 @@ static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map
 	if (map->type->flags & GPUBPF_MAP_COPIES) {
 		l->flags |= GPUBPF_LAYOUT_COPIES;
 		l->copies = scale->replicas;
-	} else if (gpubpf_map_sum_copies(l, scale, bytes)) {
+	} else if (gpubpf_map_merge_copies(l, scale, bytes)) {
 		l->copies = scale->replicas;
 	}
 	l->copy_stride = bytes;

@@ -30,7 +30,7 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 
 	if (map->type->flags & GPUBPF_MAP_COPIES)
 		l->flags |= GPUBPF_LAYOUT_COPIES;
-	if (map->type->flags & GPUBPF_MAP_COPIES || gpubpf_map_sum_copies(l, scale, values))
+	if (map->type->flags & GPUBPF_MAP_COPIES || gpubpf_map_merge_copies(l, scale, values))
 		l->copies = scale->replicas;
 	l->copy_stride = l->copies > 1 ? values : 0;
 	l->stride = gpubpf_align(GPUBPF_HASH_VALUE(key) + (l->copies > 1 ? 0 : value), GPUBPF_HASH_ALIGN);

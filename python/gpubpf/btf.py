@@ -233,6 +233,8 @@ class Codec:
             return bool(whole)
         if "gpubpf_kernel" in names or "gpubpf_kernel_index" in names:
             return self.kernel(whole) or whole
+        if "gpubpf_minimum" in names:
+            return ~whole & (1 << bits) - 1 if whole else None
         return whole
 
     def encode(self, number, value, size, name):
@@ -296,6 +298,8 @@ class Codec:
             value = known[value]
         elif isinstance(value, str) and ("gpubpf_kernel" in names or "gpubpf_kernel_index" in names):
             value = self.find(value)
+        elif "gpubpf_minimum" in names:
+            value = 0 if value is None else ~value & (1 << bits) - 1
         if not hasattr(value, "__index__"):
             raise ValueError(f"{name} is a number, not {value!r}")
         signed = t.kind == INT and t.extra[0] >> 24 & 1 or t.kind in (ENUM, ENUM64) and t.flag

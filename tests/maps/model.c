@@ -23,7 +23,7 @@
 struct shape {
 	const char *name;
 	uint32_t type, key_size, value_size, max_entries, use, replicas;
-	uint32_t keys;         /* number of different keys; 0: more than max_entries */
+	uint32_t keys; /* number of different keys; 0: more than max_entries */
 };
 
 static const struct shape shapes[] = {
@@ -31,6 +31,7 @@ static const struct shape shapes[] = {
 	{ "array of 13 bytes", BPF_MAP_TYPE_ARRAY, 4, 13, 5, GPUBPF_USE_WRITE, 3 },
 	{ "replicated array", BPF_MAP_TYPE_ARRAY, 4, 24, 9, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, 5 },
 	{ "replicated array of u32", BPF_MAP_TYPE_ARRAY, 4, 12, 9, GPUBPF_USE_ADD | GPUBPF_USE_ADD4, 5 },
+	{ "replicated array of maxima", BPF_MAP_TYPE_ARRAY, 4, 16, 9, GPUBPF_USE_MAX, 5 },
 	{ "hash of u32 to u64", BPF_MAP_TYPE_HASH, 4, 8, 31, GPUBPF_USE_UPDATE, 3 },
 	{ "hash that programs delete from", BPF_MAP_TYPE_HASH, 8, 40, 16, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE, 3 },
 	{ "hash of long odd keys", BPF_MAP_TYPE_HASH, 21, 3, 20, GPUBPF_USE_DELETE, 3 },
@@ -185,8 +186,9 @@ static int ours_next_key(void *self, const void *key, void *next)
 
 static int kernel_call(int cmd, void *self, const void *key, const void *value, uint64_t flags)
 {
-	union bpf_attr attr = { .map_fd = (uint32_t)*(int *)self, .key = (uintptr_t)key, .value = (uintptr_t)value,
-				.flags = flags };
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)*(int *)self, .key = (uintptr_t)key, .value = (uintptr_t)value, .flags = flags
+	};
 
 	return syscall(SYS_bpf, cmd, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
@@ -218,15 +220,18 @@ static int kernel_next_key(void *self, const void *key, void *next)
 
 static int kernel_map(const struct shape *shape)
 {
-	union bpf_attr attr = { .map_type = shape->type, .key_size = shape->key_size,
-				.value_size = shape->value_size, .max_entries = shape->max_entries };
+	union bpf_attr attr = { .map_type = shape->type,
+				.key_size = shape->key_size,
+				.value_size = shape->value_size,
+				.max_entries = shape->max_entries };
 
 	return (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
 static void random_key(const struct shape *shape, uint64_t *seed, uint8_t *key)
 {
-	uint32_t keys = shape->keys ? shape->keys : shape->max_entries * 2 + 1, which = (uint32_t)(random_next(seed) % keys), i;
+	uint32_t keys = shape->keys ? shape->keys : shape->max_entries * 2 + 1,
+		 which = (uint32_t)(random_next(seed) % keys), i;
 
 	memset(key, 0, MAX_KEY);
 	memcpy(key, &which, sizeof(which));
@@ -341,8 +346,8 @@ static void test_kernel(const struct shape *shape, uint64_t seed)
 		return;
 	}
 	model_init(&m, shape);
-	ok(agree(shape, &(struct subject){ kernel_lookup, kernel_update, kernel_delete, kernel_take, kernel_next_key,
-					   &fd }, &m, seed),
+	ok(agree(shape, &(struct subject){ kernel_lookup, kernel_update, kernel_delete, kernel_take, kernel_next_key, &fd },
+		 &m, seed),
 	   "%s: the Linux kernel does the same", shape->name);
 	close(fd);
 }

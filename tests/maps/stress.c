@@ -35,8 +35,9 @@ struct worker {
 static void *start(void *arg)
 {
 	struct worker *w = arg;
-	struct gpubpf_host_thread at = { .grid_dim = { THREADS, 1, 1 }, .block_dim = { 1, 1, 1 },
-					 .block_idx = { w->id, 0, 0 }, .dims = 1, .sm = w->id };
+	struct gpubpf_host_thread at = {
+		.grid_dim = { THREADS, 1, 1 }, .block_dim = { 1, 1, 1 }, .block_idx = { w->id, 0, 0 }, .dims = 1, .sm = w->id
+	};
 
 	gpubpf_host_thread_set(&at);
 	w->work(w);
@@ -132,8 +133,8 @@ static void test_churn(uint64_t seed, uint32_t room)
 	ok(!unexpected && !torn && !wrong, "hash of %u: %llu unexpected, %llu torn, %llu wrong", room,
 	   (unsigned long long)unexpected, (unsigned long long)torn, (unsigned long long)wrong);
 	ctl = (const void *)((char *)f.arena + f.layout.maps[0].ctl);
-	ok(busy <= ctl->lock_timeouts && busy < ROUNDS / 8, "hash of %u: %llu waited for a lock in vain, all counted", room,
-	   (unsigned long long)busy);
+	ok(busy <= ctl->lock_timeouts && busy < ROUNDS / 8, "hash of %u: %llu waited for a lock in vain, all counted",
+	   room, (unsigned long long)busy);
 	fixture_end(&f);
 }
 
@@ -154,6 +155,42 @@ static void count(struct worker *w)
 		else
 			w->unexpected++;
 	}
+}
+
+static void take_maxima(struct worker *w)
+{
+	uint32_t i, key;
+	u64 address;
+
+	for (i = 0; i < ROUNDS; i++) {
+		key = i % 16;
+		address = gpubpf_host_lookup(&w->f->env, &w->f->view[0], &key);
+		gpubpf_atomic_max_u64(address, (u64)key << 32 | random_next(&w->seed) >> 40);
+		if (i == w->id * 16u + key)
+			gpubpf_atomic_max_u64(address, (u64)key << 32 | (0xffffff00u + w->id));
+	}
+}
+
+/* Threads take maxima of the same words. Each word ends with the largest number of all threads. */
+static void test_maxima(uint64_t seed, uint32_t use, const char *name)
+{
+	struct worker workers[THREADS];
+	uint64_t value, cursor = 0;
+	uint32_t key, right = 0;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 16, use);
+	f.opts.replicas = THREADS - 1;
+	if (!ok(fixture_ready(&f) == 0, "%s: layout", name))
+		return;
+	run(&f, workers, seed, take_maxima);
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0)
+		right += value == ((uint64_t)key << 32 | (0xffffff00u + THREADS - 1));
+	ok(right == 16, "%s: %u of 16 are the largest number", name, right);
+	ok(gpubpf_map_add(&f.view[0], &(uint32_t){ 0 }, 0, 8, 1) == (use & GPUBPF_USE_READ ? 0 : -EINVAL),
+	   "%s: the host adds only to the value of a map with one copy", name);
+	fixture_end(&f);
 }
 
 static void test_count(uint64_t seed, uint32_t type, uint32_t use, const char *name)
@@ -294,13 +331,15 @@ static void test_stuck(void)
 	lock = (void *)(uintptr_t)gpubpf_hash_bucket_at(&f.env, f.layout.maps[0].ctl, bucket);
 	*lock = GPUBPF_HASH_HELD;
 	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == -EBUSY && ctl->lock_timeouts == 1 &&
-	   *lock == GPUBPF_HASH_STUCK, "stuck lock: given up once, and marked");
+		   *lock == GPUBPF_HASH_STUCK,
+	   "stuck lock: given up once, and marked");
 	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == -EBUSY && gpubpf_map_drops(&f.view[0]) == 2,
 	   "stuck lock: given up again, and both are drops");
 	ok(gpubpf_map_update(&f.view[0], &other, &value, BPF_ANY) == 0, "stuck lock: other buckets go on");
 	gpubpf_hash_unlock(&f.env, (uintptr_t)lock);
 	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == 0 && *lock == 0 && ctl->lock_timeouts == 2 &&
-	   gpubpf_map_delete(&f.view[0], &key) == 0, "stuck lock: as before once the holder let it go");
+		   gpubpf_map_delete(&f.view[0], &key) == 0,
+	   "stuck lock: as before once the holder let it go");
 	fixture_end(&f);
 }
 
@@ -314,6 +353,8 @@ int main(void)
 	test_count(seed, BPF_MAP_TYPE_ARRAY, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated array");
 	test_count(seed, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_ADD8 | GPUBPF_USE_UPDATE, "replicated hash");
 	test_count(seed, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_READ | GPUBPF_USE_UPDATE, "hash");
+	test_maxima(seed, GPUBPF_USE_MAX, "replicated maxima");
+	test_maxima(seed, GPUBPF_USE_MAX | GPUBPF_USE_READ, "maxima");
 	test_ring(seed, 128, 1);
 	test_ring(seed, 4096, 3);
 	test_ring(seed, 1 << 20, 4);

@@ -134,9 +134,19 @@ static void add_to(struct gen *g, int base, int off, int bytes)
 	random_emit(g, OP_STX | wide, base, 4, off, 0);
 }
 
+/* atomic_max(address of a word, number) */
+static void maximum(struct gen *g, int base, int off, int bytes)
+{
+	random_emit(g, 0xbf, 1, base, 0, 0);
+	random_emit(g, 0x07, 1, 0, 0, off + 8 * (int)random_pick(g, (uint32_t)bytes / 8));
+	random_emit(g, 0xbf, 2, random_pick(g, 2) ? 8 : 9, 0, 0);
+	random_call(g, 533);
+	random_set_all_registers(g);
+}
+
 void random_touch(struct gen *g, int base, int off, int bytes)
 {
-	switch (random_pick(g, 5)) {
+	switch (random_pick(g, g->kind == GEN_KERNEL || bytes < 8 ? 5 : 6)) {
 	case 0:
 		atomic(g, base, off, bytes);
 		break;
@@ -148,6 +158,9 @@ void random_touch(struct gen *g, int base, int off, int bytes)
 		break;
 	case 3:
 		ordered(g, base, off, bytes);
+		break;
+	case 5:
+		maximum(g, base, off, bytes);
 		break;
 	default:
 		memory(g, base, off, bytes);

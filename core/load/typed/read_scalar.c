@@ -235,6 +235,20 @@ static int read_duration(struct reading *r, const struct spot *at, const char *w
 	return 0;
 }
 
+/* Parses a minimum, which is stored as its complement; none is stored as 0. */
+static int read_minimum(struct reading *r, const struct spot *at, const char *word)
+{
+	uint64_t v = UINT64_MAX;
+	int err = 0;
+
+	if (!gpubpf_typed_is(r->btf, at->type, "gpubpf_minimum"))
+		return 0;
+	if (strcmp(word, "none"))
+		err = read_integer(r, word, 64, false, &v);
+	err = err < 0 ? err : typed_put_bits(r, at->bit, 64, ~v);
+	return err < 0 ? err : 1;
+}
+
 static int read_meaning(struct reading *r, const struct spot *at, const char *word)
 {
 	int is;
@@ -243,6 +257,7 @@ static int read_meaning(struct reading *r, const struct spot *at, const char *wo
 		return 0;
 	is = read_kernel(r, at, word);
 	is = is ? is : read_name(r, at, word);
+	is = is ? is : read_minimum(r, at, word);
 	return is ? is : read_duration(r, at, word);
 }
 

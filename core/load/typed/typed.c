@@ -312,6 +312,15 @@ static bool can_have_meaning(const struct btf *btf, uint32_t type)
 	return false;
 }
 
+/* Writes a minimum, which is stored as its complement. 0: there is none yet. */
+static void walk_minimum(struct typed_writer *w, const char *name, uint64_t v)
+{
+	if (v)
+		w->ops->integer(w, name, ~v, false);
+	else
+		w->ops->word(w, name, "none");
+}
+
 /* Writes a value of a type of <gpubpf/probe.h> in its special form. Returns false if the type has no special form. */
 static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit)
 {
@@ -332,6 +341,8 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		walk_stack(w, name, w->names ? w->names->stack : NULL, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_stack_number") && read_bits(w, bit, 32, &v))
 		walk_stack(w, name, w->names ? w->names->stack_numbered : NULL, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_minimum") && read_bits(w, bit, 64, &v))
+		walk_minimum(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_ns") && read_bits(w, bit, 64, &v))
 		w->ops->duration(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_address") || gpubpf_typed_is(w->btf, id, "uintptr_t"))

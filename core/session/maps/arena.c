@@ -71,7 +71,7 @@ static void warn_not_shared(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < gpubpf_session_unit(s)->nmaps; m++)
 		if ((gpubpf_session_unit(s)->maps[m].kernel || gpubpf_linux_maps_is_synced(s, m)) &&
-		    !gpubpf_session_unit(s)->maps[m].rdonly && !gpubpf_map_is_summed(s, m))
+		    !gpubpf_session_unit(s)->maps[m].rdonly && !gpubpf_map_is_merged(s, m))
 			gpubpf_session_note(s,
 					    "map %s: %s has its own memory, so later writes of Linux kernel "
 					    "programs, or of a loader that maps it, do not reach the device",
@@ -375,8 +375,21 @@ bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t use = gpubpf_session_map_use(s)[map];
 
-	if (!(use & GPUBPF_USE_ADD) || (use & (GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC)) ||
+	if (!(use & GPUBPF_USE_ADD) || (use & (GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC | GPUBPF_USE_MAX)) ||
 	    ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8)))
 		return false;
 	return !(gpubpf_session_unit(s)->maps[map].value_size % ((use & GPUBPF_USE_ADD4) ? 4 : 8));
+}
+
+bool gpubpf_map_has_maxima(const struct gpubpf_session *s, uint32_t map)
+{
+	const uint32_t other = GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC | GPUBPF_USE_ADD;
+	uint32_t use = gpubpf_session_map_use(s)[map];
+
+	return use & GPUBPF_USE_MAX && !(use & other) && !(gpubpf_session_unit(s)->maps[map].value_size % 8);
+}
+
+bool gpubpf_map_is_merged(const struct gpubpf_session *s, uint32_t map)
+{
+	return gpubpf_map_is_summed(s, map) || gpubpf_map_has_maxima(s, map);
 }

@@ -66,7 +66,7 @@ static void fill_run(struct batch *b, uint32_t max)
 
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
 	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) ||
-	    (s->maps->narenas > 1 && gpubpf_map_is_summed(s, index)))
+	    (s->maps->narenas > 1 && gpubpf_map_is_merged(s, index)))
 		return;
 	b->n = gpubpf_map_read_run(&view, first, max, b->values);
 	for (uint32_t i = 0, n = b->n; i < n; i++)
@@ -83,7 +83,7 @@ int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t
 
 	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || gpubpf_map_holds_objects(map))
 		return -EINVAL;
-	if (!at || (s->maps->narenas > 1 && gpubpf_map_is_summed(s, index)))
+	if (!at || (s->maps->narenas > 1 && gpubpf_map_is_merged(s, index)))
 		return -EOPNOTSUPP;
 	*values = at;
 	*stride = view.layout->stride;

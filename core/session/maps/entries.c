@@ -87,7 +87,7 @@ static int walk_arena(struct walk *w, uint32_t arena, int tag)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int walk_sum(struct walk *w)
+static int walk_merged(struct walk *w)
 {
 	const struct gpubpf_map *map = &gpubpf_session_unit(w->s)->maps[w->map];
 	struct gpubpf_map_view view = gpubpf_arena_view(w->s, 0, w->map);
@@ -110,8 +110,8 @@ static int walk_all(struct walk *w)
 	uint32_t used = used_arenas(w->s, w->map), flags = gpubpf_session_unit(w->s)->maps[w->map].type->flags;
 	int err = 0;
 
-	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_is_summed(w->s, w->map))
-		return walk_sum(w);
+	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_is_merged(w->s, w->map))
+		return walk_merged(w);
 	if (!used)
 		return walk_arena(w, 0, -1);
 	for (uint32_t i = 0; i < w->s->maps->narenas && !err; i++)

@@ -109,6 +109,38 @@ void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, 
 	}
 }
 
+static void take_maxima(void *maxima, const void *value, size_t size)
+{
+	for (size_t at = 0; at + 8 <= size; at += 8) {
+		uint64_t a, b;
+
+		memcpy(&a, (char *)maxima + at, sizeof(a));
+		memcpy(&b, (const char *)value + at, sizeof(b));
+		memcpy((char *)maxima + at, a > b ? &a : &b, sizeof(a));
+	}
+}
+
+/* Take the maxima of the key's values of all arenas. Returns -ENOENT if no arena has the key. */
+static int lookup_maxima(const struct gpubpf_map *map, const void *key, void *value, size_t size)
+{
+	void *one = malloc(size);
+	int err = -ENOENT;
+
+	if (!one)
+		return -ENOMEM;
+	memset(value, 0, size);
+	for (uint32_t i = 0; i < map->session->maps->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		if (gpubpf_map_lookup(&view, key, one) < 0)
+			continue;
+		take_maxima(value, one, size);
+		err = 0;
+	}
+	free(one);
+	return err;
+}
+
 /*
  * Add up the key's values of all arenas. Subtract the values that the arena had when its device joined (arena.initial),
  * unless the device has since deleted that element. Returns -ENOENT if no arena has the key.
@@ -182,6 +214,8 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 	if (s->maps->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) &&
 	    gpubpf_map_is_summed(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
+	if (s->maps->narenas > 1 && gpubpf_map_has_maxima(s, gpubpf_map_index(map)))
+		return lookup_maxima(map, key, value, value_sz);
 	for (uint32_t i = s->maps->narenas; err == -ENOENT && i-- > 0;) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 

@@ -195,7 +195,7 @@ static bool may_change(const struct gpubpf_session *s, uint32_t arena, uint32_t 
 
 bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
-	return is_live(s, arena, map) && !gpubpf_map_is_summed(s, map) && may_change(s, arena, map);
+	return is_live(s, arena, map) && !gpubpf_map_is_merged(s, map) && may_change(s, arena, map);
 }
 
 /* -- for reports -- */

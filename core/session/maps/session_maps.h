@@ -147,6 +147,10 @@ const char *gpubpf_arena_backend(const struct gpubpf_session *s, uint32_t arena)
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map);
 /* Returns true if programs only add to the map's values. Then readers add up the values of all arenas. */
 bool gpubpf_map_is_summed(const struct gpubpf_session *s, uint32_t map);
+/* Returns true if programs only take maxima of the map's values. Then readers take the maximum of all arenas. */
+bool gpubpf_map_has_maxima(const struct gpubpf_session *s, uint32_t map);
+/* Returns true if readers merge the values of all arenas: the map is summed or has maxima. */
+bool gpubpf_map_is_merged(const struct gpubpf_session *s, uint32_t map);
 /* Add a value of a summed map to *sum; `minus`: subtract it. */
 void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus);
 /* Returns true if the map's values are maps or programs, which reports show by name. */

@@ -166,13 +166,13 @@ static bool layout_serves(const struct joining *j, uint32_t map, uint32_t use)
 
 /*
  * gpubpf_layout_propagate_use() has added the uses of a map of maps to each map that can be its element. Remove these
- * uses from maps of the session that are summed, or whose layout does not support the uses. Such a map cannot be an
+ * uses from maps of the session that are merged, or whose layout does not support the uses. Such a map cannot be an
  * element of the new maps of maps.
  */
 static void limit_use_to_layout(struct joining *j)
 {
 	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
-		if (gpubpf_map_is_summed(j->s, m) || !layout_serves(j, m, j->use[m]))
+		if (gpubpf_map_is_merged(j->s, m) || !layout_serves(j, m, j->use[m]))
 			j->use[m] = j->use_before_spread[m];
 }
 
@@ -182,7 +182,7 @@ static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
 		if (!layout_serves(j, m, j->use[m]))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					       "map %s was laid out for programs that only add to it, but the new "
+					       "map %s was laid out for programs that only add to it or only take maxima, but the new "
 					       "object's programs do more; load this object first",
 					       j->unit.maps[m].name);
 	return 0;

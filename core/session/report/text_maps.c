@@ -545,7 +545,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 		.names = gpubpf_session_names(s, opts),
 		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS,
 		.skip_zeros = gpubpf_map_omits_zeros(map),
-		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_is_summed(s, index)),
+		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_is_merged(s, index)),
 		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};
 	int err = 0;

@@ -266,6 +266,8 @@ static void meanings(void)
 	one_amount();
 	arguments();
 	expect_text("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
+	expect_text("a minimum", btf__add_typedef(btf, "gpubpf_minimum", u64), &(uint64_t){ ~1234ull }, 8, "1234", "1234");
+	expect_text("no minimum", btf__find_by_name(btf, "gpubpf_minimum"), &(uint64_t){ 0 }, 8, "none", "\"none\"");
 	gpubpf_typed_text(btf, btf__add_typedef(btf, "gpubpf_kernel_index", u32), &names, &(uint32_t){ 7 }, 4, text,
 			  sizeof(text));
 	ok(!strcmp(text, whole), "a kernel's index is its whole name");

@@ -49,8 +49,9 @@ static void to_end(struct gen *g, int code, int dst, int src, int32_t imm)
 static int32_t number(struct gen *g)
 {
 	static const int32_t some[] = {
-		0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 40, 47, 48, 63, 64, 255, 256, -1, -2, -8, -16, 0x7fffffff,
-		(int32_t)0x80000000, 0xffff, 0x10000, -4096, 0x1fffffff, 0x20000000,
+		0,      1,       2,     3,          4,          7,   8,  15, 16, 31,  32,         40,
+		47,     48,      63,    64,         255,        256, -1, -2, -8, -16, 0x7fffffff, (int32_t)0x80000000,
+		0xffff, 0x10000, -4096, 0x1fffffff, 0x20000000,
 	};
 
 	if (chance(g, 15))
@@ -69,7 +70,8 @@ static int scalar_reg(struct gen *g)
 
 static void gen_alu(struct gen *g, int dst)
 {
-	static const int ops[] = { 0x00, 0x10, 0x20, 0x40, 0x50, 0x60, 0x70, 0xa0, 0xb0, 0xc0, 0x30, 0x90, 0x50, 0x70, 0xb0 };
+	static const int ops[] = { 0x00, 0x10, 0x20, 0x40, 0x50, 0x60, 0x70, 0xa0,
+				   0xb0, 0xc0, 0x30, 0x90, 0x50, 0x70, 0xb0 };
 	int op = ops[pick(g, 15)], cls = chance(g, 50) ? ALU64 : ALU32, src = scalar_reg(g);
 	bool shift = op == 0x60 || op == 0x70 || op == 0xc0;
 
@@ -288,6 +290,20 @@ static void gen_atomic(struct gen *g)
 	     ops[pick(g, 10)]);
 }
 
+static void gen_maximum(struct gen *g)
+{
+	if (g->kernel) {
+		gen_atomic(g);
+		return;
+	}
+	emit(g, ALU64 | 0xb0 | SRC, 1, 7, 0, 0);
+	emit(g, ALU64, 1, 0, 0, chance(g, 80) ? (int32_t)pick(g, 6) * 8 : (int32_t)pick(g, 64));
+	emit(g, ALU64 | 0xb0 | SRC, 2, chance(g, 50) ? 8 : 9, 0, 0);
+	emit(g, 0x85, 0, 0, 0, 533);
+	emit(g, ALU64 | 0xb0, 0, 0, 0, number(g));
+	gen_numbers(g);
+}
+
 static void gen_loop(struct gen *g)
 {
 	int reg = chance(g, 50) ? 8 : 9;
@@ -379,9 +395,9 @@ static void gen_masks(struct gen *g)
 }
 
 static void (*const chunks[])(struct gen *g) = {
-	gen_alus, gen_value, gen_plain_value, gen_stack, gen_stack_var, gen_helper, gen_relookup, gen_update, gen_global,
-	gen_atomic, gen_loop, gen_ring, gen_call, gen_link, gen_value, gen_link, gen_stack,
-	gen_masks,
+	gen_alus,   gen_value,  gen_plain_value, gen_stack,   gen_stack_var, gen_helper, gen_relookup,
+	gen_update, gen_global, gen_atomic,      gen_maximum, gen_loop,      gen_ring,   gen_call,
+	gen_link,   gen_value,  gen_link,        gen_stack,   gen_masks,
 };
 
 static void gen_subprogram(struct gen *g)

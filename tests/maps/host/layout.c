@@ -41,10 +41,17 @@ static void test_copies(void)
 	ok(l->copies == 1 && l->flags == 0, "read by a program: one copy");
 	l = only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 256, add | GPUBPF_USE_ATOMIC);
 	ok(l->copies == 1, "fetched from: one copy");
+	l = only(&f, BPF_MAP_TYPE_ARRAY, 4, 16, 256, GPUBPF_USE_LOOKUP | GPUBPF_USE_MAX);
+	ok(l->copies == 132 && l->flags == GPUBPF_LAYOUT_MAX8, "only maxima: one copy an SM");
+	l = only(&f, BPF_MAP_TYPE_ARRAY, 4, 16, 256, add | GPUBPF_USE_MAX);
+	ok(l->copies == 1 && l->flags == 0, "adds and maxima: one copy");
+	l = only(&f, BPF_MAP_TYPE_ARRAY, 4, 16, 256, GPUBPF_USE_MAX | GPUBPF_USE_READ);
+	ok(l->copies == 1 && l->flags == 0, "maxima that a program reads: one copy");
 	l = only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1 << 20, add);
 	ok(l->copies == 1 && l->flags == 0, "too large to replicate: one copy");
 	l = only(&f, BPF_MAP_TYPE_HASH, 4, 8, 1000, add | GPUBPF_USE_UPDATE);
-	ok(l->copies == 132 && (l->data + 1000 * l->stride) % GPUBPF_REPLICA_ALIGN == 0, "hash: values replicated, on lines");
+	ok(l->copies == 132 && (l->data + 1000 * l->stride) % GPUBPF_REPLICA_ALIGN == 0,
+	   "hash: values replicated, on lines");
 	l = only(&f, BPF_MAP_TYPE_HASH, 4, 8, 1000, add | GPUBPF_USE_DELETE);
 	ok(l->copies == 1 && l->flags == GPUBPF_LAYOUT_DELETES, "hash with deletions: one copy");
 	l = only(&f, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 12, 3, 0);
@@ -74,11 +81,14 @@ static void test_interleaved(void)
 	ok(gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == 0, "laid out: %s", diag.what);
 	l = f.layout.maps;
 	ok(l[3].data == l[0].data + 8 && l[4].data == l[3].data + 32, "small sums lie beside each other");
-	ok(l[0].copy_stride == 128 && l[3].copy_stride == 128 && l[4].copy_stride == 128, "and have the lines of a multiprocessor together");
+	ok(l[0].copy_stride == 128 && l[3].copy_stride == 128 && l[4].copy_stride == 128,
+	   "and have the lines of a multiprocessor together");
 	ok(!(l[1].flags & GPUBPF_LAYOUT_INTERLEAVED) && !(l[2].flags & GPUBPF_LAYOUT_INTERLEAVED), "others do not");
 	ok(l[0].size == 3 * 128 + 132 * 128 && !l[3].size && !l[4].size, "they are copied once");
-	ok(l[3].ctl == l[0].ctl + 128 && l[4].ctl == l[0].ctl + 256 && l[0].data == l[0].ctl + 384, "each has its own counters of drops");
-	ok(l[0].ctl >= l[1].ctl + l[1].size && l[0].ctl >= l[2].ctl + l[2].size && l[0].ctl + l[0].size <= f.layout.used, "apart from the others");
+	ok(l[3].ctl == l[0].ctl + 128 && l[4].ctl == l[0].ctl + 256 && l[0].data == l[0].ctl + 384,
+	   "each has its own counters of drops");
+	ok(l[0].ctl >= l[1].ctl + l[1].size && l[0].ctl >= l[2].ctl + l[2].size && l[0].ctl + l[0].size <= f.layout.used,
+	   "apart from the others");
 	ok(gpubpf_map_bytes(&l[3]) == 128 + 132 * 32 && gpubpf_map_bytes(&l[1]) == l[1].size, "what each takes is told");
 	gpubpf_layout_finish(&f.layout);
 }
@@ -145,12 +155,14 @@ static void test_refused(void)
 	ok(!only(&f, BPF_MAP_TYPE_ARRAY, 4, 1 << 20, 1 << 20, 0), "a terabyte does not fit");
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && !strcmp(diag.where, "map map0") &&
-	   strstr(diag.what, "needs 1099511627776"), "... and the map is named: %s: %s", diag.where, diag.what);
+		   strstr(diag.what, "needs 1099511627776"),
+	   "... and the map is named: %s: %s", diag.where, diag.what);
 	ok(strstr(diag.remedy, "max_entries"), "... and what to do: %s", diag.remedy);
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 512, 1 << 26, 0x7ffffffe, 0), "the largest numbers do not overflow");
 	gpubpf_diag_init(&diag);
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 8, 8, 0x7ffffffe, 0) &&
-	   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs up to "),
+		   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG &&
+		   strstr(diag.what, "needs up to "),
 	   "of a table that is not laid out the size is a bound: %s", diag.what);
 	ok(only(&f, BPF_MAP_TYPE_HASH, 8, 8, 10000000, 0), "a table of 400 MB lies in what they may have");
 	f.opts.max_size = f.layout.maps[0].ctl + f.layout.maps[0].size + GPUBPF_ARENA_ALIGN;
@@ -158,10 +170,11 @@ static void test_refused(void)
 	f.opts.max_size -= 2 * GPUBPF_ARENA_ALIGN;
 	gpubpf_diag_init(&diag);
 	ok(!only(&f, BPF_MAP_TYPE_HASH, 8, 8, 10000000, 0) &&
-	   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs 4"),
+		   gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && strstr(diag.what, "needs 4"),
 	   "not in less, and what it needs is told as it is: %s", diag.what);
 	f.opts.max_size = 1ull << 33;
-	ok(only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1000000000, 0), "an array has no keys and heads of entries that would need room");
+	ok(only(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1000000000, 0),
+	   "an array has no keys and heads of entries that would need room");
 	f.opts.threads = UINT32_MAX;
 	f.opts.replicas = UINT32_MAX;
 	ok(!only(&f, 1502, 4, 1 << 26, 0x7ffffffe, 0), "nor with the most threads");
@@ -198,8 +211,13 @@ static bool has_no_overlap(const struct gpubpf_layout *layout, uint64_t from)
 
 static void test_no_overlap(void)
 {
-	static const uint32_t types[] = { BPF_MAP_TYPE_HASH, BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-					  BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_RINGBUF, 1502, 1527 };
+	static const uint32_t types[] = { BPF_MAP_TYPE_HASH,
+					  BPF_MAP_TYPE_ARRAY,
+					  BPF_MAP_TYPE_PERF_EVENT_ARRAY,
+					  BPF_MAP_TYPE_PERCPU_ARRAY,
+					  BPF_MAP_TYPE_RINGBUF,
+					  1502,
+					  1527 };
 	struct fixture f;
 	uint32_t i;
 
@@ -241,7 +259,8 @@ static void test_segments(void)
 	fixture_map(&f, 1502, 4, 8, 1, 0);
 	gpubpf_diag_init(&diag);
 	ok(!gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) && f.layout.nmaps == 4 && f.layout.print_ring &&
-	   f.layout.hash != hash, "two maps and a ring for prints are laid out");
+		   f.layout.hash != hash,
+	   "two maps and a ring for prints are laid out");
 	ok(!memcmp(before, f.layout.maps, sizeof(before)) && f.layout.maps[2].ctl >= used && f.layout.used <= f.layout.size,
 	   "behind the others, which stay");
 	ok(has_no_overlap(&f.layout, GPUBPF_ARENA_DATA) && f.layout.maps[2].copies == 7 && f.layout.maps[3].copies == 4096,
@@ -249,13 +268,15 @@ static void test_segments(void)
 	gpubpf_arena_extend(f.arena, &f.unit, &f.layout, 2);
 	memcpy(&arena_row, (char *)f.arena + GPUBPF_ARENA_MAPS + 3 * sizeof(arena_row), sizeof(arena_row));
 	ok(((struct gpubpf_arena_hdr *)f.arena)->nmaps == 4 && !memcmp(&arena_row, &f.layout.maps[3], sizeof(arena_row)) &&
-	   ((struct gpubpf_arena_hdr *)f.arena)->used == used, "the arena's table has them, and nobody may use them yet");
+		   ((struct gpubpf_arena_hdr *)f.arena)->used == used,
+	   "the arena's table has them, and nobody may use them yet");
 	gpubpf_arena_publish(f.arena, &f.layout);
 	ok(((struct gpubpf_arena_hdr *)f.arena)->used == f.layout.used, "and then somebody may");
 	used = f.layout.used;
 	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1 << 20, 0);
 	ok(gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && f.layout.used == used &&
-	   f.layout.nmaps == 4 && strstr(diag.what, "maps added later"), "what does not fit changes nothing: %s", diag.what);
+		   f.layout.nmaps == 4 && strstr(diag.what, "maps added later"),
+	   "what does not fit changes nothing: %s", diag.what);
 	fixture_end(&f);
 }
 
