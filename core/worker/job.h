@@ -8,14 +8,14 @@
  * An OpenCL program needs two or three workers:
  * 1. For source (OPENCL_C, OPENCL_PARTS), gpubpf-clread inspects it with the target "wrap". For SPIR-V, gpubpf-compile
  * inspects it with the target "spirv".
- * 2. For source, the sites of the job are emitted by gpubpf-compile (target "spirv") or gpubpf-clread (target "clc"),
- * and gpubpf-clread injects: it returns the wrapped source as OPENCL_PARTS. This source and the emitted sites are the
+ * 2. For source, gpubpf-compile (target "spirv") or gpubpf-clread (target "clc") emits the sites of the job. Then
+ * gpubpf-clread injects: it returns the wrapped source as OPENCL_PARTS. This source and the emitted sites are the
  * two pieces of the twin. For SPIR-V, gpubpf-compile injects.
  * 3. gpubpf-build compiles and links the pieces into a binary.
  *
  * gpubpf-clread reads files in the folders of -I options, which are not part of the cache's key. Therefore its worker
- * must have no cache folder. A GPU's driver may reserve more address space than any limit allows. Therefore
- * GPUBPF_WORKER_BUILD needs the memory limit UINT64_MAX for a GPU.
+ * must have no cache folder, or the option reads_files. A GPU's driver may reserve more address space than any limit
+ * allows. Therefore GPUBPF_WORKER_BUILD needs the memory limit UINT64_MAX for a GPU.
  */
 #ifndef GPUBPF_WORKER_JOB_H
 #define GPUBPF_WORKER_JOB_H
@@ -45,6 +45,17 @@ struct gpubpf_worker_opts {
 	uint64_t memory;              /* limit of the address space in bytes; 0: 4 GiB */
 	const char *cache_dir;        /* folder of the result cache; NULL: no cache on disk */
 	bool one_job;                 /* start a new process for each job */
+	/*
+	 * The worker reads files that options and source name, for example gpubpf-clread. Results are cached only if the
+	 * source has no such name.
+	 */
+	bool reads_files;
+	/*
+	 * When the worker is cancelled, leave the job that runs to another process, which stores its result in the cache.
+	 * Equal jobs of such workers run one after the other, also in different processes. The worker's standard error is
+	 * /dev/null.
+	 */
+	bool leaves;
 };
 
 int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker);
@@ -58,7 +69,7 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *worker, uint64_t *hits,
  */
 void gpubpf_workers_reuse(bool keep);
 /*
- * Ends the worker's process at once. May be called from any thread. The current job and all later jobs return
+ * Ends the worker's process at once, unless it leaves its job. May be called from any thread. The current job and all later jobs return
  * -ECANCELED.
  */
 void gpubpf_worker_cancel(struct gpubpf_worker *worker);

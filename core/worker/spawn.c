@@ -64,7 +64,7 @@ char **gpubpf_worker_environ(void)
 	return env;
 }
 
-static int spawn_with(const char *path, int sock, pid_t *pid)
+static int spawn_with(const char *path, int sock, bool is_quiet, pid_t *pid)
 {
 	char *argv[] = { (char *)path, NULL }, **env = gpubpf_worker_environ();
 	posix_spawn_file_actions_t actions;
@@ -89,6 +89,8 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	 * standard output, on which vendors' compilers print, is standard error.
 	 */
 	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!err && is_quiet)
+		err = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	if (!err)
 		err = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!err)
@@ -103,7 +105,7 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	return -err;
 }
 
-int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock)
+int gpubpf_worker_spawn(const char *path, uint64_t memory, bool is_quiet, pid_t *pid, int *sock)
 {
 	int pair[2], err;
 
@@ -118,7 +120,7 @@ int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock
 			return err;
 		}
 	}
-	err = spawn_with(path, pair[1], pid);
+	err = spawn_with(path, pair[1], is_quiet, pid);
 	close(pair[1]);
 	if (err < 0) {
 		close(pair[0]);

@@ -2,6 +2,7 @@
 #ifndef GPUBPF_WORKER_SPAWN_H
 #define GPUBPF_WORKER_SPAWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,9 +18,10 @@ void gpubpf_worker_identity(const char *path, char *buf, size_t size);
 char **gpubpf_worker_environ(void);
 /*
  * Starts the program with the environment gpubpf_worker_environ(). Its descriptor 3 is a socket, and it has no
- * descriptors above 3. `memory` is the limit of its address space in bytes (UINT64_MAX: no limit). Returns 0 or -errno.
+ * descriptors above 3. `memory` is the limit of its address space in bytes (UINT64_MAX: no limit). If
+ * `is_quiet` is set, its standard error is /dev/null. Returns 0 or -errno.
  */
-int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
+int gpubpf_worker_spawn(const char *path, uint64_t memory, bool is_quiet, pid_t *pid, int *sock);
 /*
  * Kills the worker's process and all processes that it started, which are in one process group. Returns its wait
  * status.

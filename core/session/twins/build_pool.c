@@ -70,6 +70,9 @@ static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *se
 		.timeout_ms = kind == GPUBPF_WORKER_PTXAS && build_ms > ASSEMBLER_MS ? ASSEMBLER_MS : build_ms,
 		.cache_dir = cache ? o->cache_dir : NULL,
 		.one_job = one_job,
+		.reads_files = kind == GPUBPF_WORKER_CLREAD,
+		/* A short session may end before its twin is built; the next one then continues. */
+		.leaves = all->s->attaches,
 	};
 	int err;
 
@@ -101,8 +104,8 @@ static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
 }
 
 /*
- * Results of gpubpf-clread are not cached. They depend not only on the job, because gpubpf-clread reads files that
- * options name.
+ * Results of gpubpf-clread are cached only in sessions that attach, and only if the source names no file. They depend
+ * not only on the job, because gpubpf-clread reads files that options name.
  */
 static int open_workers(struct gpubpf_builders *all, struct builder *builder, const struct gpubpf_device_caps *caps)
 {
@@ -115,7 +118,7 @@ static int open_workers(struct gpubpf_builders *all, struct builder *builder, co
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 
 	if (!err)
-		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, false, 0, false);
+		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, all->s->attaches, 0, false);
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, builder_memory(caps), one_job);
 	if (!err)

@@ -12,8 +12,8 @@
 #include "core/worker/serve.h"
 #include "misbehave.h"
 
-static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		struct gpubpf_blob *out, struct gpubpf_diag *diag)
+static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts, struct gpubpf_blob *out,
+		struct gpubpf_diag *diag)
 {
 	switch (job->print_ring) {
 	case MISBEHAVE_CRASH:
@@ -22,6 +22,9 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 	case MISBEHAVE_HANG:
 		for (;;)
 			usleep(100000);
+	case MISBEHAVE_SLOW:
+		usleep(500000);
+		break;
 	case MISBEHAVE_REFUSE:
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, 7, "kernel %s is not to my taste", "k");
 	case MISBEHAVE_GARBAGE:
@@ -38,8 +41,7 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 	return 0;
 }
 
-static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
-		    struct gpubpf_diag *diag)
+static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	if (piece->blob.size != strlen(MISBEHAVE_INVALID) || memcmp(piece->blob.data, MISBEHAVE_INVALID, piece->blob.size))
 		return 0;
@@ -94,7 +96,10 @@ static const struct gpubpf_target_info *find(const char *name)
 	static const struct gpubpf_target ops = { .emit = emit, .inject = inject, .inspect = inspect, .validate = validate };
 	static const struct gpubpf_target_info targets[] = {
 		{ .name = "t", .ops = &ops, .output = GPUBPF_IMAGE_SPIRV, .images = UINT32_MAX, .places = GPUBPF_SITE_BIT(ENTRY) },
-		{ .name = "short", .ops = &ops, .images = UINT32_MAX, .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(BLOCK_BEGIN) },
+		{ .name = "short",
+		  .ops = &ops,
+		  .images = UINT32_MAX,
+		  .places = GPUBPF_SITE_BIT(ENTRY) | GPUBPF_SITE_BIT(BLOCK_BEGIN) },
 		{ .name = "once", .ops = &ops, .output = GPUBPF_IMAGE_SPIRV, .once = true },
 	};
 

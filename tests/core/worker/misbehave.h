@@ -8,7 +8,8 @@ enum {
 	MISBEHAVE_HANG,
 	MISBEHAVE_REFUSE,
 	MISBEHAVE_GARBAGE,
-	MISBEHAVE_OPEN,     /* opens a file, which the sandbox must refuse */
+	MISBEHAVE_SLOW, /* answers after 0.5 s */
+	MISBEHAVE_OPEN, /* opens a file, which the sandbox must refuse */
 };
 
 #define MISBEHAVE_INVALID "imagine" /* twin image that the faulty worker's validation refuses */

@@ -114,13 +114,14 @@ static void test_once(void)
 	pthread_t thread;
 
 	for (int i = 0; i < 3; i++)
-		ok(!emit_for(w, "once", MISBEHAVE_NOT, text[i], sizeof(text[i]), &diag) &&
-		   !strncmp(text[i], "p 4 ", 4), "a job that needs a process of its own is answered");
+		ok(!emit_for(w, "once", MISBEHAVE_NOT, text[i], sizeof(text[i]), &diag) && !strncmp(text[i], "p 4 ", 4),
+		   "a job that needs a process of its own is answered");
 	ok(strcmp(text[0], text[1]) && strcmp(text[1], text[2]), "and has had one");
 	ok(emit_for(w, "once", MISBEHAVE_CRASH, text[0], sizeof(text[0]), &diag) == -EPIPE &&
-	   strstr(diag.what, "signal 11"), "its crash is reported: %s", diag.what);
-	ok(emit_for(w, "once", MISBEHAVE_GARBAGE, text[0], sizeof(text[0]), &diag) < 0 &&
-	   diag.code == GPUBPF_E_PROTOCOL, "so is a packet that is none: %s", diag.what);
+		   strstr(diag.what, "signal 11"),
+	   "its crash is reported: %s", diag.what);
+	ok(emit_for(w, "once", MISBEHAVE_GARBAGE, text[0], sizeof(text[0]), &diag) < 0 && diag.code == GPUBPF_E_PROTOCOL,
+	   "so is a packet that is none: %s", diag.what);
 	ok(emit_for(w, "once", MISBEHAVE_OPEN, text[0], sizeof(text[0]), &diag) == 0 && atoi(text[0]) == EPERM,
 	   "it is in the sandbox too");
 	gpubpf_worker_destroy(w);
@@ -148,9 +149,11 @@ static void test_conversation(void)
 	   "killed after an answer, it is replaced: %s", diag.what);
 	strcpy(text, again);
 	ok(emit(w, MISBEHAVE_REFUSE, text, sizeof(text), &diag) == -EINVAL && diag.code == GPUBPF_E_INJECT &&
-	   diag.pc == 7 && strstr(diag.what, "not to my taste"), "a refusal comes with its diagnostic");
+		   diag.pc == 7 && strstr(diag.what, "not to my taste"),
+	   "a refusal comes with its diagnostic");
 	ok(emit(w, MISBEHAVE_CRASH, text, sizeof(text), &diag) == -EPIPE && diag.code == GPUBPF_E_WORKER_DIED &&
-	   strstr(diag.what, "signal 11"), "a crash is reported: %s", diag.what);
+		   strstr(diag.what, "signal 11"),
+	   "a crash is reported: %s", diag.what);
 	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && strcmp(text, again), "the next job gets a new process");
 	ok(emit(w, MISBEHAVE_GARBAGE, text, sizeof(text), &diag) < 0 && diag.code == GPUBPF_E_PROTOCOL,
 	   "a packet that is none ends the worker: %s", diag.what);
@@ -253,31 +256,35 @@ static void test_images(void)
 {
 	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_lower_job job = make_job(0);
-	struct gpubpf_target_opts opts = {0};
+	struct gpubpf_target_opts opts = { 0 };
 	struct gpubpf_site_desc site = { .kernel = "image" };
 	struct gpubpf_image image = { .data = "image", .size = 5, .kind = GPUBPF_IMAGE_SPIRV };
-	struct gpubpf_twin_image twin = {0};
+	struct gpubpf_twin_image twin = { 0 };
 	struct gpubpf_kernel_info *kernels;
 	struct gpubpf_diag diag;
 	uint32_t n;
 
 	gpubpf_diag_init(&diag);
 	ok(!gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) && twin.npieces == 2 &&
-	   twin.piece[1].blob.size == 5 && !memcmp(twin.piece[1].blob.data, "image", 5) &&
-	   !strcmp(twin.piece[1].options, "-O2") && twin.piece[0].kind == GPUBPF_IMAGE_SPIRV &&
-	   twin.nrefused == 1 && !strcmp(twin.refused[0].reason, "it is too large"), "twins come back whole");
+		   twin.piece[1].blob.size == 5 && !memcmp(twin.piece[1].blob.data, "image", 5) &&
+		   !strcmp(twin.piece[1].options, "-O2") && twin.piece[0].kind == GPUBPF_IMAGE_SPIRV &&
+		   twin.nrefused == 1 && !strcmp(twin.refused[0].reason, "it is too large"),
+	   "twins come back whole");
 	gpubpf_twin_image_finish(&twin);
 	ok(!gpubpf_worker_inspect(w, "t", &image, &caps, &kernels, &n, &diag) && n == 1 &&
-	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev") && kernels[0].nplaces == 2 &&
-	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 &&
-	   kernels[0].places[1].line == 40 && kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
+		   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev") &&
+		   kernels[0].nplaces == 2 && kernels[0].places[1].kind == GPUBPF_SITE_EXIT &&
+		   kernels[0].places[1].id == 3 && kernels[0].places[1].line == 40 &&
+		   kernels[0].places[1].operands == GPUBPF_GIVES_ARG,
+	   "kernels come back whole");
 	free(kernels);
 	image.places = GPUBPF_SITE_BIT(BLOCK_BEGIN);
 	kernels = NULL;
 	gpubpf_diag_init(&diag);
 #ifdef NDEBUG
 	ok(!gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) && n == 1 &&
-	   strstr(kernels[0].reason, "short did not list all places that it supports"), "a place that is not listed is refused");
+		   strstr(kernels[0].reason, "short did not list all places that it supports"),
+	   "a place that is not listed is refused");
 	free(kernels);
 #else
 	ok(gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) < 0,
@@ -296,14 +303,15 @@ static void test_images(void)
 	job.ninsertions = 0;
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) < 0 && diag.code == GPUBPF_E_TARGET_LACKS &&
-	   strstr(diag.what, "gpu/call/ cannot be probed on dev: "), "no place that the target has not: %s",
-	   diag.what);
+		   strstr(diag.what, "gpu/call/ cannot be probed on dev: "),
+	   "no place that the target has not: %s", diag.what);
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inspect(w, "once", &image, &caps, &kernels, &n, &diag) == -EOPNOTSUPP,
 	   "no image of a kind that the target does not take: %s", diag.what);
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inspect(w, "other", &image, &caps, &kernels, &n, &diag) == -EOPNOTSUPP &&
-	   diag.code == GPUBPF_E_TARGET_LACKS, "an unknown target is refused: %s", diag.what);
+		   diag.code == GPUBPF_E_TARGET_LACKS,
+	   "an unknown target is refused: %s", diag.what);
 	gpubpf_worker_destroy(w);
 }
 
@@ -315,9 +323,9 @@ static void test_known_image(void)
 	static const uint8_t digest[][GPUBPF_IMAGE_DIGEST] = { { 1 }, { 1 }, { 2 }, { 1 } };
 	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_lower_job job = make_job(0);
-	struct gpubpf_target_opts opts = {0};
+	struct gpubpf_target_opts opts = { 0 };
 	struct gpubpf_image image = { .size = 5, .kind = GPUBPF_IMAGE_SPIRV };
-	struct gpubpf_twin_image twin = {0};
+	struct gpubpf_twin_image twin = { 0 };
 	struct gpubpf_diag diag;
 	uint32_t good = 0;
 	char text[64];
@@ -377,10 +385,71 @@ static void test_cache(void)
 	gpubpf_worker_destroy(w);
 }
 
+static struct gpubpf_worker *make_leaving(void)
+{
+	struct gpubpf_worker_opts opts = { .path = worker_path, .timeout_ms = 60000, .cache_dir = dir, .leaves = true };
+	struct gpubpf_worker *w = NULL;
+
+	gpubpf_worker_create(&opts, &w);
+	return w;
+}
+
+static void *emit_slowly(void *w)
+{
+	struct gpubpf_diag diag;
+	char text[64];
+
+	return (void *)(intptr_t)emit(w, MISBEHAVE_SLOW, text, sizeof(text), &diag);
+}
+
+static bool has_lock(void)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool found = false;
+
+	while (d && (e = readdir(d)))
+		found |= strstr(e->d_name, ".lock") != NULL;
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* A cancelled worker leaves its job. An equal job waits for the result. */
+static void test_left(void)
+{
+	struct gpubpf_worker *w = make_leaving();
+	uint64_t hits = 0, misses = 0;
+	struct gpubpf_diag diag;
+	pthread_t thread;
+	char text[64];
+	void *result;
+
+	pthread_create(&thread, NULL, emit_slowly, w);
+	while (!has_lock())
+		usleep(1000);
+	usleep(100000);
+	gpubpf_worker_cancel(w);
+	pthread_join(thread, &result);
+	ok((intptr_t)result == -ECANCELED, "a worker that leaves its job is cancelled: %d", (int)(intptr_t)result);
+	gpubpf_worker_destroy(w);
+	w = make_leaving();
+	ok(!emit(w, MISBEHAVE_SLOW, text, sizeof(text), &diag), "an equal job has a result");
+	gpubpf_worker_cache_use(w, &hits, &misses);
+	ok(hits == 1 && !misses, "it waited for that of the job that was left: %d hits, %d misses", (int)hits, (int)misses);
+	gpubpf_worker_destroy(w);
+	ok(nobody_runs(worker_path) && !has_lock(), "no process and no lock is left");
+	w = make_leaving();
+	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && !has_lock(), "a job that is not left leaves no lock");
+	gpubpf_worker_cancel(w);
+	gpubpf_worker_destroy(w);
+	ok(nobody_runs(worker_path), "an idle worker is ended");
+}
+
 static void test_eviction(void)
 {
-	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = {0};
-	char data[1000] = {0};
+	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = { 0 };
+	char data[1000] = { 0 };
 	void *got;
 	size_t size, kept = 0;
 
@@ -413,7 +482,7 @@ static bool cached(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const char *want)
 /* A cached file renamed to another key must not be used, and other users must not be able to store files. */
 static void test_cache_of_others(void)
 {
-	uint8_t one[GPUBPF_RESULT_CACHE_KEY] = {1}, two[GPUBPF_RESULT_CACHE_KEY] = {2};
+	uint8_t one[GPUBPF_RESULT_CACHE_KEY] = { 1 }, two[GPUBPF_RESULT_CACHE_KEY] = { 2 };
 	char from[600], to[600], hex[2 * GPUBPF_RESULT_CACHE_KEY + 1] = "";
 	struct stat st;
 
@@ -427,7 +496,8 @@ static void test_cache_of_others(void)
 	ok(!rename(from, to) && !cached(two, "first"), "one under the name of another is none");
 	chmod(dir, 0770);
 	gpubpf_result_cache_put(dir, one, "first", 5, 1 << 20);
-	ok(gpubpf_result_cache_check(dir) == -EPERM && lstat(from, &st) < 0, "nothing is put into a folder that others may write");
+	ok(gpubpf_result_cache_check(dir) == -EPERM && lstat(from, &st) < 0,
+	   "nothing is put into a folder that others may write");
 	chmod(dir, 0700);
 	gpubpf_result_cache_put(dir, one, "first", 5, 1 << 20);
 	chmod(dir, 0755);
@@ -471,6 +541,7 @@ int main(int argc, char **argv)
 	test_images();
 	test_known_image();
 	test_cache();
+	test_left();
 	test_cache_of_others();
 	test_eviction();
 	test_kept();
