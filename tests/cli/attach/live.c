@@ -10,6 +10,9 @@
  * Mode il: create the program from the SPIR-V file $LIVE_IL.
  * Mode binary: create the program from its own binary.
  * Mode fork: fork a child every 200 launches. The child ends at once.
+ * Mode pause: SIGRTMIN+1 pauses all threads, and the next one lets them run. In the pause it prints the
+ *	number of launches, and the longest time in us between two launches of a thread since the last pause. It also
+ *	prints whether the vendor's dispatch table is as at the start.
  * A number N: end after N launches of each thread.
  */
 #define CL_TARGET_OPENCL_VERSION 210
@@ -19,10 +22,12 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ITEMS 256
@@ -39,7 +44,8 @@ static struct {
 #undef F
 } cl;
 static const char source[] = "__kernel void add(__global int *a, int n) { a[get_global_id(0)] += n; }";
-static volatile sig_atomic_t stopped, started; /* SIGRTMIN stops it: LLVM deletes PoCL's temporary files at SIGTERM */
+static volatile sig_atomic_t stopped, started; /* started: number of signals */
+static int nthreads;                           /* SIGRTMIN stops it: LLVM, in PoCL, handles SIGTERM and SIGUSR1 */
 static cl_context context;
 static cl_device_id device;
 static const char *mode;
@@ -52,7 +58,7 @@ static void on_stop(int signal)
 
 static void on_start(int signal)
 {
-	started = 1;
+	started++;
 }
 
 static void die(const char *what)
@@ -96,8 +102,8 @@ static cl_program from_binary(cl_program built)
 	size_t size;
 	cl_int err;
 
-	if (cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) || !(binary = malloc(size)) ||
-	    cl.clGetProgramInfo(built, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL))
+	if (cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) ||
+	    !(binary = malloc(size)) || cl.clGetProgramInfo(built, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL))
 		die("CL_PROGRAM_BINARIES");
 	p = cl.clCreateProgramWithBinary(context, 1, &device, &size, (const unsigned char **)&binary, NULL, &err);
 	free(binary);
@@ -157,6 +163,73 @@ static void fork_child(void)
 	waitpid(child, NULL, 0);
 }
 
+#define TABLE_WORDS 80 /* number of functions that the table of every OpenCL 1.2 vendor has, rounded down */
+
+static void *table_at_start[TABLE_WORDS];
+
+/* An OpenCL object begins with the address of its vendor's dispatch table. */
+static void **dispatch_table(void)
+{
+	return *(void ***)context;
+}
+
+/* The state of mode pause. */
+static struct {
+	pthread_mutex_t lock;
+	int signals, waiting; /* number of threads that wait in the pause which began with that number of signals */
+	unsigned long launches, longest;
+} pauses = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static unsigned long now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ul + t.tv_nsec / 1000;
+}
+
+/* All threads wait, so no launch runs. */
+static void print_pause(void)
+{
+	printf("paused %lu gap %lu table %s\n", pauses.launches, pauses.longest,
+	       memcmp(dispatch_table(), table_at_start, sizeof(table_at_start)) ? "changed" : "same");
+	fflush(stdout);
+	pauses.longest = 0;
+}
+
+/* Add the launches of a thread since its last pause, and wait. The last thread prints. */
+static void wait_in_pause(unsigned long n, unsigned long gap)
+{
+	int signals = started;
+
+	pthread_mutex_lock(&pauses.lock);
+	if (pauses.signals != signals)
+		pauses.waiting = 0;
+	pauses.signals = signals;
+	pauses.launches += n;
+	pauses.longest = gap > pauses.longest ? gap : pauses.longest;
+	if (++pauses.waiting == nthreads)
+		print_pause();
+	pthread_mutex_unlock(&pauses.lock);
+	while (started == signals && !stopped)
+		usleep(200);
+}
+
+/* Called before launch i of a thread. */
+static void pause_thread(unsigned long i)
+{
+	static __thread unsigned long counted, last, longest;
+	unsigned long now = now_us();
+
+	longest = last && now - last > longest ? now - last : longest;
+	last = now;
+	if (!(started & 1))
+		return;
+	wait_in_pause(i - counted, longest);
+	counted = i;
+	last = longest = 0;
+}
+
 static void *work(void *arg)
 {
 	cl_int err, values[ITEMS] = { 0 }, want = 0, n = 1;
@@ -170,6 +243,8 @@ static void *work(void *arg)
 	cl.clEnqueueWriteBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL);
 	set_args(k, buffer, n);
 	for (i = 0; !stopped && (!most || i < most); i++) {
+		if (!strcmp(mode, "pause"))
+			pause_thread(i);
 		if (own && i % 50 == 49) {
 			cl.clReleaseKernel(k);
 			cl.clReleaseProgram(own);
@@ -205,6 +280,8 @@ static void open_device(void)
 		die("no device: clGetDeviceIDs");
 	context = cl.clCreateContext(NULL, 1, &device, NULL, NULL, &err);
 	shared = context ? create_program() : NULL;
+	if (context)
+		memcpy(table_at_start, dispatch_table(), sizeof(table_at_start));
 }
 
 static void print_ready(void)
@@ -215,13 +292,15 @@ static void print_ready(void)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_t threads[64];
+	int n = argc > 1 ? atoi(argv[1]) : 1;
 
+	nthreads = n;
 	mode = argc > 2 ? argv[2] : "";
 	most = isdigit((unsigned char)mode[0]) ? strtoul(mode, NULL, 10) : 0;
 	signal(SIGRTMIN, on_stop);
 	signal(SIGUSR1, on_start);
+	signal(SIGRTMIN + 1, on_start);
 	if (strcmp(mode, "late")) {
 		open_device();
 		print_ready();

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""rounds.py GPUBPF LIVE APPLICATION ROUNDS: many attaches to one application and detaches from it.
+
+APPLICATION is unprepared, prepared (8 launching threads of LIVE), clpeak, ffmpeg or pyopencl. $GPUBPF_TEST_ROUNDS replaces ROUNDS.
+The test compares the application's output with that of an untouched run, and its counts between known launches. It prints the longest gap between two
+launches of a thread beside that of an untouched run."""
+import collections
+import contextlib
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
+import tap
+
+GPUBPF, LIVE, WHICH = (*(os.path.abspath(p) for p in sys.argv[1:3]), sys.argv[3])
+ROUNDS = int(os.environ.get("GPUBPF_TEST_ROUNDS", sys.argv[4]))
+PROBES = ["-e", "gpu/entry/* { @[kernel] = count(); } gpu/entry/* /tid == 0/ { @first[kernel] = count(); }"]
+ITEMS = 256  # threads of LIVE's kernel
+THREADS = 8
+WARM = min(max(ROUNDS // 5, 3), 100)  # rounds before memory is measured: the C library's heaps grow first
+MEMORY_MAX = 16 << 20 if ROUNDS < 100 else 4 << 20  # bytes of growth after that
+STOP, PAUSE = signal.SIGRTMIN, signal.SIGRTMIN + 1
+SCRATCH = tempfile.TemporaryDirectory()
+REPORT = os.path.join(SCRATCH.name, "report.json")
+POCL = next(iter(sorted(glob.glob("/etc/OpenCL/vendors/pocl*.icd"))), None)
+ENVIRONMENT = {**{k: v for k, v in os.environ.items() if k not in ("GPUBPF_SESSION", "OPENCL_LAYERS", "GPUBPF_BACKEND")},
+               "OCL_ICD_VENDORS": POCL or "", "XDG_RUNTIME_DIR": SCRATCH.name, "XDG_CACHE_HOME": SCRATCH.name, "PYOPENCL_NO_CACHE": "1"}
+Counts = collections.namedtuple("Counts", "launches probed missed threads first")
+
+
+def read_counts(report):
+    kernels, maps = report["kernels"], {m["name"]: sum(int(e["value"]) for e in m["entries"]) for m in report["maps"]}
+    return Counts(sum(k["launches"] for k in kernels), sum(k["probed"] for k in kernels), sum(sum(k["missed_by"].values()) for k in kernels),
+                  maps.get("@", 0), maps.get("@first", 0))
+
+
+class Tool:
+    """gpubpf attach, until stop()."""
+    def __init__(self, pid, *words):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(REPORT)
+        self.process = subprocess.Popen([GPUBPF, "attach", "-p", str(pid), "-j", "-r", REPORT, *PROBES, *words], stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+    def report(self):
+        """The counts of the running session, or None."""
+        done = subprocess.run([GPUBPF, "session", "report", "-j", "-S", str(self.process.pid)], capture_output=True, text=True, env=ENVIRONMENT, timeout=120,
+                              check=False)
+        return read_counts(json.loads(done.stdout)) if done.returncode == 0 else None
+
+    def wait_probed(self):
+        """Wait until a launch was probed. Returns false if the session ended."""
+        while self.process.poll() is None:
+            counts = self.report()
+            if counts and counts.probed:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def stop(self):
+        """End the session. Returns its counts, or the tool's messages if it failed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.result()
+
+    def result(self):
+        err = self.process.communicate(timeout=300)[1]
+        if self.process.returncode or not os.path.exists(REPORT):
+            return None, f"status {self.process.returncode}: {err}"
+        return read_counts(json.load(open(REPORT, encoding="utf-8"))), err
+
+
+class Process:
+    """Figures of a process."""
+    def __init__(self, pid):
+        self.pid = pid
+
+    def sizes(self):
+        """Returns the numbers of descriptors, of mappings of memfds and devices, and of threads."""
+        maps = open(f"/proc/{self.pid}/maps", encoding="ascii").read().splitlines()
+        files = [line for line in maps if "/" in line and "kcache" not in line and ".so" not in line.split("/")[-1]]
+        return len(os.listdir(f"/proc/{self.pid}/fd")), len(files), len(os.listdir(f"/proc/{self.pid}/task"))
+
+    def smallest(self):
+        """The sizes once the threads of the last session have ended."""
+        sizes = self.sizes()
+        for _ in range(40):
+            time.sleep(0.05)
+            sizes = min(sizes, self.sizes())
+        return sizes
+
+    def memory(self):
+        """Private memory in bytes."""
+        return int(re.search(r"^RssAnon:\s+(\d+)", open(f"/proc/{self.pid}/status", encoding="ascii").read(), re.M)[1]) * 1024
+
+    def changed_code(self):
+        """Returns the files whose code in memory differs from the file."""
+        changed = set()
+        for line in open(f"/proc/{self.pid}/maps", encoding="ascii"):
+            span, flags, offset, _, _, *path = line.split(maxsplit=5)
+            path = path[0].strip() if path else ""
+            if flags != "r-xp" or not path.startswith("/") or not os.path.exists(path):
+                continue
+            begin, end = (int(x, 16) for x in span.split("-"))
+            with open(f"/proc/{self.pid}/mem", "rb") as memory, open(path, "rb") as file:
+                memory.seek(begin)
+                file.seek(int(offset, 16))
+                if memory.read(end - begin) != file.read(end - begin).ljust(end - begin, b"\0"):
+                    changed.add(path)
+        return changed
+
+
+class Live(Process):
+    """Threads of LIVE that launch until they are paused."""
+    def __init__(self, prepared):
+        prefix = [GPUBPF, "run", "--idle", "--"] if prepared else []
+        self.process = subprocess.Popen([*prefix, LIVE, str(THREADS), "pause"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.process.stdout.readline()
+        super().__init__(self.process.pid)
+
+    def pause(self):
+        """Returns the number of launches, the longest gap in us since the last pause, and the state of the dispatch table."""
+        self.process.send_signal(PAUSE)
+        line = self.process.stdout.readline()
+        found = re.match(r"paused (\d+) gap (\d+) table (\w+)", line)
+        return (int(found[1]), int(found[2]), found[3]) if found else (0, 0, line)
+
+    def run(self):
+        self.process.send_signal(PAUSE)
+
+    def end(self):
+        self.process.send_signal(STOP)
+        return self.process.communicate(timeout=120)[0].strip()
+
+
+def check_known(app, tool):
+    """The session counts each launch between two pauses once. Returns the longest gap and what is wrong."""
+    before, gap, _ = app.pause()
+    first = tool.report()
+    app.run()
+    time.sleep(0.02)
+    after, later, _ = app.pause()
+    second = tool.report()
+    app.run()
+    known = after - before
+    good = first and second and second.launches - first.launches == known == second.probed - first.probed == second.first - first.first and \
+        second.threads - first.threads == known * ITEMS
+    return max(gap, later), None if good else (known, first, second)
+
+
+def run_round(app, i):
+    """One attach and detach. Each tenth is checked between known launches. Returns the longest gap and what is wrong."""
+    known = i % 10 == 0
+    tool = Tool(app.pid, *([] if known else ["-d", "0.1"]))
+    probed = tool.wait_probed() if known else False
+    gap, bad = check_known(app, tool) if probed else (0, None)
+    counts, err = tool.stop() if known else tool.result()
+    last, after, table = app.pause()
+    changed = app.changed_code() if known else None
+    app.run()
+    if bad or table != "same" or changed:
+        return max(gap, after), (i, bad, table, changed, err)
+    if not counts or counts.launches != counts.probed + counts.missed or counts.first != counts.probed or counts.threads != counts.probed * ITEMS:
+        return max(gap, after), (i, counts, err)
+    return max(gap, after), None
+
+
+def untouched_gap(prepared, seconds):
+    """The longest gap in a run of the same length, with the same pauses and no tool."""
+    app, longest, until = Live(prepared), 0, time.time() + seconds
+    while time.time() < until:
+        time.sleep(0.3)
+        longest = max(longest, app.pause()[1])
+        app.run()
+    return longest, app.end()
+
+
+def test_live():
+    app = Live(WHICH == "prepared")
+    longest, bad, memories, begin, first = 0, [], [], time.time(), None
+    tool = Tool(app.pid)
+    tap.ok(tool.wait_probed() and tool.stop()[0], "the first session probes")
+    app.pause()
+    app.run()
+    for i in range(ROUNDS):
+        gap, wrong = run_round(app, i)
+        longest = max(longest, gap)
+        bad += [wrong] if wrong else []
+        if i % max(ROUNDS // 10, 1) == 0:
+            memories.append(app.memory() >> 10)
+        if i + 1 == min(WARM, ROUNDS):
+            first = app.smallest(), app.memory()
+    seconds = time.time() - begin
+    tap.ok(not bad, f"{ROUNDS} rounds: the counts are exact, tables and code are restored", len(bad), *bad[:3])
+    sizes, memory = app.smallest(), app.memory()
+    tap.ok(sizes == first[0], f"{ROUNDS} rounds: descriptors, mappings and threads as after round {WARM}", first[0], sizes)
+    tap.ok(memory - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {memory >> 10} KiB", first, memory)
+    out = app.end()
+    tap.ok(re.fullmatch(r"launches \d+ wrong 0", out.splitlines()[-1]), f"{ROUNDS} rounds: all results are right: {out}")
+    print("# private memory in KiB after each tenth of the rounds:", *memories)
+    native, out = untouched_gap(WHICH == "prepared", min(seconds, 60))
+    print(f"# {ROUNDS} rounds in {seconds:.0f} s; longest gap between two launches of a thread: {longest / 1000:.1f} ms; untouched: {native / 1000:.1f} ms")
+
+
+class Real(Process):
+    """A program that runs until all rounds are done. It writes one line per result to a file."""
+    def __init__(self, limit=None):
+        self.out = tempfile.NamedTemporaryFile(dir=SCRATCH.name, delete=False).name
+        self.process = subprocess.Popen(COMMANDS[WHICH](limit), stdout=open(self.out, "w", encoding="utf-8"), stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, env=ENVIRONMENT)
+        super().__init__(self.process.pid)
+
+    def lines(self):
+        return open(self.out, encoding="utf-8", errors="replace").read().split("\n")[:-1]
+
+    def wait_lines(self, n):
+        while len(self.lines()) < n and self.process.poll() is None:
+            time.sleep(0.05)
+
+
+def ffmpeg_command(limit):
+    frames = ["-frames:v", str(limit)] if limit else []
+    return ["ffmpeg", "-nostdin", "-loglevel", "error", "-init_hw_device", "opencl=gpu", "-filter_hw_device", "gpu", "-f", "lavfi", "-i",
+            "testsrc2=size=160x120:rate=25", "-vf", "format=yuv420p,hwupload,avgblur_opencl=4,hwdownload,format=yuv420p", *frames, "-flush_packets", "1",
+            "-f", "framemd5", "-"]
+
+
+PYOPENCL = """
+import hashlib, sys
+import numpy as np, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+program = cl.Program(context, '__kernel void step(__global uint *a, uint n) { a[get_global_id(0)] = a[get_global_id(0)] * 1664525u + n; }').build()
+a = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
+values, limit, i, kernel = np.arange(1024, dtype=np.uint32), int(sys.argv[1]), 0, cl.Kernel(program, 'step')
+cl.enqueue_copy(queue, a, values)
+while not limit or i < limit:
+    for _ in range(20):
+        kernel(queue, (1024,), None, a, np.uint32(i))
+        i += 1
+    cl.enqueue_copy(queue, values, a)
+    print(i, hashlib.sha256(values.tobytes()).hexdigest()[:16], flush=True)
+"""
+
+
+def pyopencl_command(limit):
+    python = next((p for p in (os.environ.get("GPUBPF_TEST_PYTHON", ""), "build/deps/python/bin/python3") if os.path.exists(p)), sys.executable)
+    return [python, "-c", PYOPENCL, str(limit * 20 if limit else 0)]
+
+
+def clpeak_command(limit):
+    return ["clpeak", "--global-bandwidth", "--compute-sp", "--kernel-latency"]
+
+
+COMMANDS = {"ffmpeg": ffmpeg_command, "pyopencl": pyopencl_command, "clpeak": clpeak_command}
+
+
+def without_figures(lines):
+    """clpeak prints measured values."""
+    return [re.sub(r": [0-9.]+( us)?$", "", line) for line in lines] if WHICH == "clpeak" else lines
+
+
+def is_consistent(counts):
+    return counts and counts.launches == counts.probed + counts.missed and counts.first == counts.probed
+
+
+def test_real():
+    app, bad, probed, first, last, begin = Real(), [], 0, None, None, time.time()
+    same = True
+    app.wait_lines(5)
+    i = 0
+    while i < ROUNDS:
+        if app.process.poll() is not None:  # clpeak ends by itself
+            same &= app.process.returncode == 0 and without_figures(app.lines()) == without_figures(expected(app))
+            app, first = Real(), None
+            app.wait_lines(5)
+        counts, err = Tool(app.pid, "-d", "0.3" if i >= 3 else "3").result()
+        if app.process.poll() is not None:
+            continue
+        if not is_consistent(counts):
+            bad.append((i, counts, err))
+        probed += bool(counts and counts.probed)
+        i += 1
+        if WHICH != "clpeak" and i == min(WARM, ROUNDS):
+            first = app.smallest(), app.memory()
+    if first:
+        last = app.smallest(), app.memory()
+    changed = app.changed_code()
+    app.process.send_signal(signal.SIGKILL)
+    app.process.wait()
+    seconds = time.time() - begin
+    tap.ok(not bad and not changed, f"{ROUNDS} rounds in {seconds:.0f} s: the counts are exact, the code is restored", len(bad), *bad[:3], changed)
+    tap.ok(probed >= ROUNDS / 2, f"{ROUNDS} rounds: {probed} have probed a launch")
+    if first:
+        tap.ok(last[0] == first[0], f"{ROUNDS} rounds: descriptors, mappings and threads as after round {WARM}", first, last)
+        tap.ok(last[1] - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {last[1] >> 10} KiB")
+        same &= expected(app) == app.lines()
+    tap.ok(same, f"{ROUNDS} rounds: {len(app.lines())} lines of output are those of an untouched run", app.lines()[-3:])
+
+
+def expected(app):
+    """The output of an untouched run with as many results."""
+    lines = app.lines()
+    results = len([line for line in lines if not line.startswith("#")])
+    run = Real(max(results, 1))
+    run.process.wait(timeout=1200)
+    return run.lines()[:len(lines)]
+
+
+if os.uname().machine != "x86_64":
+    tap.skip_all("attach works on x86-64 only")
+if not POCL:
+    tap.skip_all("PoCL is not installed")
+if WHICH in ("clpeak", "ffmpeg") and not shutil.which(WHICH):
+    tap.skip_all(f"{WHICH} is not installed")
+if WHICH == "pyopencl" and subprocess.run([pyopencl_command(1)[0], "-c", "import pyopencl"], capture_output=True, check=False).returncode:
+    tap.skip_all("pyopencl is not installed")
+if WHICH in COMMANDS:
+    test_real()
+else:
+    test_live()
+tap.plan()
