@@ -13,6 +13,7 @@
  * Mode pause: SIGRTMIN+1 pauses all threads, and the next one lets them run. In the pause it prints the
  *	number of launches, and the longest time in us between two launches of a thread since the last pause. It also
  *	prints whether the vendor's dispatch table is as at the start.
+ * Mode stack: like pause; it also prints the most bytes of stack that setting an argument, a launch or a read wrote.
  * A number N: end after N launches of each thread.
  */
 #define CL_TARGET_OPENCL_VERSION 210
@@ -177,7 +178,7 @@ static void **dispatch_table(void)
 static struct {
 	pthread_mutex_t lock;
 	int signals, waiting; /* number of threads that wait in the pause which began with that number of signals */
-	unsigned long launches, longest;
+	unsigned long launches, longest, stack;
 } pauses = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static unsigned long now_us(void)
@@ -191,10 +192,45 @@ static unsigned long now_us(void)
 /* All threads wait, so no launch runs. */
 static void print_pause(void)
 {
-	printf("paused %lu gap %lu table %s\n", pauses.launches, pauses.longest,
-	       memcmp(dispatch_table(), table_at_start, sizeof(table_at_start)) ? "changed" : "same");
+	printf("paused %lu gap %lu table %s stack %lu\n", pauses.launches, pauses.longest,
+	       memcmp(dispatch_table(), table_at_start, sizeof(table_at_start)) ? "changed" : "same", pauses.stack);
 	fflush(stdout);
-	pauses.longest = 0;
+	pauses.longest = pauses.stack = 0;
+}
+
+#define PAINT 0xa5
+#define DEPTH (64 << 10) /* bytes of the stack that are painted */
+
+static __thread unsigned long stack_used;
+
+/* Returns the end of the free stack. x86-64: a function may use 128 bytes below its stack pointer. */
+static __attribute__((always_inline)) inline volatile unsigned char *stack_end(void)
+{
+	volatile unsigned char *at;
+
+	__asm__ volatile("mov %%rsp, %0" : "=r"(at));
+	return at - 128;
+}
+
+/* Set an argument, launch and read, with a painted stack. `values` receives the results. */
+static __attribute__((noinline)) cl_int launch_painted(cl_command_queue q, cl_kernel k, cl_int n, cl_mem buffer,
+						       cl_int *values)
+{
+	volatile unsigned char *end = stack_end(), *at;
+	size_t items = ITEMS;
+	cl_int err;
+
+	for (at = end - DEPTH; at < end; at++)
+		*at = PAINT;
+	err = cl.clSetKernelArg(k, 1, sizeof(n), &n);
+	if (!err)
+		err = cl.clEnqueueNDRangeKernel(q, k, 1, NULL, &items, NULL, 0, NULL, NULL);
+	if (!err)
+		err = cl.clEnqueueReadBuffer(q, buffer, CL_TRUE, 0, ITEMS * sizeof(*values), values, 0, NULL, NULL);
+	for (at = end - DEPTH; at < end && *at == PAINT; at++)
+		;
+	stack_used = (unsigned long)(end - at) > stack_used ? (unsigned long)(end - at) : stack_used;
+	return err;
 }
 
 /* Add the launches of a thread since its last pause, and wait. The last thread prints. */
@@ -208,6 +244,8 @@ static void wait_in_pause(unsigned long n, unsigned long gap)
 	pauses.signals = signals;
 	pauses.launches += n;
 	pauses.longest = gap > pauses.longest ? gap : pauses.longest;
+	pauses.stack = stack_used > pauses.stack ? stack_used : pauses.stack;
+	stack_used = 0;
 	if (++pauses.waiting == nthreads)
 		print_pause();
 	pthread_mutex_unlock(&pauses.lock);
@@ -243,7 +281,7 @@ static void *work(void *arg)
 	cl.clEnqueueWriteBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL);
 	set_args(k, buffer, n);
 	for (i = 0; !stopped && (!most || i < most); i++) {
-		if (!strcmp(mode, "pause"))
+		if (!strcmp(mode, "pause") || !strcmp(mode, "stack"))
 			pause_thread(i);
 		if (own && i % 50 == 49) {
 			cl.clReleaseKernel(k);
@@ -257,8 +295,11 @@ static void *work(void *arg)
 			set_args(k, buffer, n);
 		}
 		want += n;
-		if (cl.clEnqueueNDRangeKernel(q, k, 1, NULL, &items, NULL, 0, NULL, NULL) ||
-		    cl.clEnqueueReadBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL))
+		if (!strcmp(mode, "stack"))
+			err = launch_painted(q, k, n, buffer, values);
+		else if (!(err = cl.clEnqueueNDRangeKernel(q, k, 1, NULL, &items, NULL, 0, NULL, NULL)))
+			err = cl.clEnqueueReadBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL);
+		if (err)
 			die("a launch");
 		for (int j = 0; j < ITEMS; j++)
 			if (values[j] != want) {

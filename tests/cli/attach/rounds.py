@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """rounds.py GPUBPF LIVE APPLICATION ROUNDS: many attaches to one application and detaches from it.
 
-APPLICATION is unprepared, prepared (8 launching threads of LIVE), clpeak, ffmpeg or pyopencl. $GPUBPF_TEST_ROUNDS replaces ROUNDS.
-The test compares the application's output with that of an untouched run, and its counts between known launches. It prints the longest gap between two
-launches of a thread beside that of an untouched run."""
+APPLICATION is unprepared, prepared (8 launching threads of LIVE), clpeak, ffmpeg or pyopencl. $GPUBPF_TEST_ROUNDS replaces ROUNDS. If APPLICATION is
+stack, the test compares the stack of launches in a session with that of launches without one. If it is kills, the tool is killed or stopped at random
+moments, two tools attach at once, and applications are killed. Then $GPUBPF_TEST_KILLS replaces ROUNDS.
+
+The test compares the application's output with that of an untouched run, and its counts between known launches. It also prints the longest gap between two
+launches of a thread, and the gap of an untouched run."""
 import collections
 import contextlib
 import glob
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -23,12 +27,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
 import tap
 
 GPUBPF, LIVE, WHICH = (*(os.path.abspath(p) for p in sys.argv[1:3]), sys.argv[3])
-ROUNDS = int(os.environ.get("GPUBPF_TEST_ROUNDS", sys.argv[4]))
+ROUNDS = int(os.environ.get("GPUBPF_TEST_KILLS" if WHICH == "kills" else "GPUBPF_TEST_ROUNDS", sys.argv[4]))
 PROBES = ["-e", "gpu/entry/* { @[kernel] = count(); } gpu/entry/* /tid == 0/ { @first[kernel] = count(); }"]
 ITEMS = 256  # threads of LIVE's kernel
 THREADS = 8
 WARM = min(max(ROUNDS // 5, 3), 100)  # rounds before memory is measured: the C library's heaps grow first
 MEMORY_MAX = 16 << 20 if ROUNDS < 100 else 4 << 20  # bytes of growth after that
+STACK_MAX = 2048  # bytes of the caller's stack that a session may use in addition
 STOP, PAUSE = signal.SIGRTMIN, signal.SIGRTMIN + 1
 SCRATCH = tempfile.TemporaryDirectory()
 REPORT = os.path.join(SCRATCH.name, "report.json")
@@ -122,17 +127,20 @@ class Process:
 
 class Live(Process):
     """Threads of LIVE that launch until they are paused."""
-    def __init__(self, prepared):
+    def __init__(self, prepared, mode="pause", threads=THREADS):
         prefix = [GPUBPF, "run", "--idle", "--"] if prepared else []
-        self.process = subprocess.Popen([*prefix, LIVE, str(THREADS), "pause"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.process = subprocess.Popen([*prefix, LIVE, str(threads), mode], stdout=subprocess.PIPE, text=True,
+                                        env={**ENVIRONMENT, "LD_BIND_NOW": "1"})
         self.process.stdout.readline()
+        self.stack = 0
         super().__init__(self.process.pid)
 
     def pause(self):
         """Returns the number of launches, the longest gap in us since the last pause, and the state of the dispatch table."""
         self.process.send_signal(PAUSE)
         line = self.process.stdout.readline()
-        found = re.match(r"paused (\d+) gap (\d+) table (\w+)", line)
+        found = re.match(r"paused (\d+) gap (\d+) table (\w+) stack (\d+)", line)
+        self.stack = int(found[4]) if found else 0
         return (int(found[1]), int(found[2]), found[3]) if found else (0, 0, line)
 
     def run(self):
@@ -208,8 +216,133 @@ def test_live():
     out = app.end()
     tap.ok(re.fullmatch(r"launches \d+ wrong 0", out.splitlines()[-1]), f"{ROUNDS} rounds: all results are right: {out}")
     print("# private memory in KiB after each tenth of the rounds:", *memories)
-    native, out = untouched_gap(WHICH == "prepared", min(seconds, 60))
+    native, out = untouched_gap(WHICH == "prepared", min(seconds, 60 if ROUNDS >= 100 else 5))
     print(f"# {ROUNDS} rounds in {seconds:.0f} s; longest gap between two launches of a thread: {longest / 1000:.1f} ms; untouched: {native / 1000:.1f} ms")
+
+
+def random_moment():
+    """Within the attach, or within a session of 0.2 s and its detach."""
+    time.sleep(random.choice([random.uniform(0, 0.05), random.uniform(0, 0.5)]))
+
+
+def end_tool(tool):
+    """Kill the tool, or end it as Ctrl-C does. A tool that was refused has ended."""
+    if tool.process.poll() is None:
+        tool.process.send_signal(random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT]))
+    tool.process.communicate(timeout=300)
+
+
+def kill_tool(app):
+    tool = Tool(app.pid, "-d", "0.2")
+    random_moment()
+    tool.process.kill()
+    tool.process.communicate(timeout=300)
+
+
+def stop_tool(app):
+    """The application may wait for a tool that is stopped while it stops threads, and must then go on."""
+    tool = Tool(app.pid, "-d", "0.2")
+    random_moment()
+    tool.process.send_signal(signal.SIGSTOP)
+    time.sleep(random.uniform(0, 0.2))
+    if random.random() < 0.5:
+        tool.process.send_signal(signal.SIGCONT)
+        random_moment()
+        end_tool(tool)
+    else:
+        tool.process.kill()
+        tool.process.communicate(timeout=300)
+
+
+def two_tools(app):
+    """Two tools attach at once. One is refused, or attaches after the other."""
+    tools = [Tool(app.pid, "-d", "0.2") for _ in range(2)]
+    for tool in tools:
+        random_moment()
+        end_tool(tool)
+
+
+def kill_application():
+    """Returns true if the tool ends after the application's death."""
+    app = Live(False)
+    tool = Tool(app.pid)
+    random_moment()
+    app.process.kill()
+    app.process.communicate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        tool.process.communicate(timeout=120)
+        return True
+    tool.process.kill()
+    return False
+
+
+def attach_again(app):
+    """A round after the agent has ended the last session. Returns the fault, or None."""
+    wrong = None
+    for _ in range(100):
+        _, wrong = run_round(app, 0)
+        if not wrong:
+            break
+        time.sleep(0.1)
+    return wrong
+
+
+def test_kills():
+    app, kinds, launches = Live(False), [kill_tool, kill_tool, stop_tool, two_tools], 0
+    tool = Tool(app.pid)
+    tap.ok(tool.wait_probed() and tool.stop()[0], "the first session probes")
+    first, stuck, done = app.smallest(), 0, collections.Counter()
+    for i in range(ROUNDS):
+        kind = random.choice(kinds)
+        kind(app)
+        done[kind.__name__] += 1
+        if app.process.poll() is not None:
+            break
+        if i % 10 == 9:
+            now = app.pause()[0]
+            app.run()
+            stuck += now <= launches
+            launches = now
+        if i % 100 == 99:
+            print(f"# after {i + 1}: {dict(done)}, {app.sizes()}", flush=True)
+    tap.ok(app.process.poll() is None and not stuck, f"{dict(done)}: the application lives and launches", app.process.poll(), stuck)
+    wrong = attach_again(app)
+    tap.ok(not wrong, f"{ROUNDS} kills and stops: the next session's counts are exact, tables and code are restored", wrong)
+    sizes = app.smallest()
+    tap.ok(sizes == first, f"{ROUNDS} kills and stops: descriptors, mappings and threads as before", first, sizes)
+    out = app.end()
+    tap.ok(re.fullmatch(r"launches \d+ wrong 0", out.splitlines()[-1]), f"{ROUNDS} kills and stops: all results are right: {out}")
+    deaths = min(max(ROUNDS // 20, 2), 50)
+    ended = [kill_application() for _ in range(deaths)]
+    tap.ok(all(ended), f"{deaths} deaths of applications: the tool ends", ended)
+
+
+def stack_of(app, seconds):
+    """The most bytes of stack that a launch of the next seconds writes."""
+    app.pause()
+    app.run()
+    time.sleep(seconds)
+    app.pause()
+    app.run()
+    return app.stack
+
+
+def test_stack():
+    for prepared in (False, True):
+        app = Live(prepared, "stack", 2)
+        native = stack_of(app, 2)
+        tool = Tool(app.pid)
+        probed = tool.wait_probed()
+        time.sleep(1)
+        app.pause()  # since the last pause: the attach, the first probed launch, and later launches
+        app.run()
+        attached = app.stack
+        counts, err = tool.stop()
+        later = stack_of(app, 1)
+        what = "a prepared process" if prepared else "an unprepared process"
+        tap.ok(probed and counts and 0 < attached <= native + STACK_MAX, f"{what}: launches write {native} bytes of stack, {attached} in a session", err)
+        tap.ok(later <= native + STACK_MAX, f"{what}: {later} after the session")
+        app.end()
 
 
 class Real(Process):
@@ -240,9 +373,9 @@ import hashlib, sys
 import numpy as np, pyopencl as cl
 context = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(context)
-program = cl.Program(context, '__kernel void step(__global uint *a, uint n) { a[get_global_id(0)] = a[get_global_id(0)] * 1664525u + n; }').build()
+program = cl.Program(context, '__kernel void advance(__global uint *a, uint n) { a[get_global_id(0)] = a[get_global_id(0)] * 1664525u + n; }').build()
 a = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096)
-values, limit, i, kernel = np.arange(1024, dtype=np.uint32), int(sys.argv[1]), 0, cl.Kernel(program, 'step')
+values, limit, i, kernel = np.arange(1024, dtype=np.uint32), int(sys.argv[1]), 0, cl.Kernel(program, 'advance')
 cl.enqueue_copy(queue, a, values)
 while not limit or i < limit:
     for _ in range(20):
@@ -271,25 +404,29 @@ def without_figures(lines):
 
 
 def is_consistent(counts):
-    return counts and counts.launches == counts.probed + counts.missed and counts.first == counts.probed
+    return counts and counts.probed and counts.launches == counts.probed + counts.missed and counts.first == counts.probed
 
 
 def test_real():
-    app, bad, probed, first, last, begin = Real(), [], 0, None, None, time.time()
+    app, bad, first, last, begin = Real(), [], None, None, time.time()
     same = True
     app.wait_lines(5)
     i = 0
     while i < ROUNDS:
-        if app.process.poll() is not None:  # clpeak ends by itself
+        if app.process.poll() is not None and WHICH != "clpeak":
+            tap.ok(False, f"{WHICH} ended", app.process.returncode, *app.lines()[-5:])
+            return
+        if app.process.poll() is not None:
             same &= app.process.returncode == 0 and without_figures(app.lines()) == without_figures(expected(app))
             app, first = Real(), None
             app.wait_lines(5)
-        counts, err = Tool(app.pid, "-d", "0.3" if i >= 3 else "3").result()
+        tool = Tool(app.pid)
+        tool.wait_probed()
+        counts, err = tool.stop()
         if app.process.poll() is not None:
             continue
         if not is_consistent(counts):
             bad.append((i, counts, err))
-        probed += bool(counts and counts.probed)
         i += 1
         if WHICH != "clpeak" and i == min(WARM, ROUNDS):
             first = app.smallest(), app.memory()
@@ -300,7 +437,6 @@ def test_real():
     app.process.wait()
     seconds = time.time() - begin
     tap.ok(not bad and not changed, f"{ROUNDS} rounds in {seconds:.0f} s: the counts are exact, the code is restored", len(bad), *bad[:3], changed)
-    tap.ok(probed >= ROUNDS / 2, f"{ROUNDS} rounds: {probed} have probed a launch")
     if first:
         tap.ok(last[0] == first[0], f"{ROUNDS} rounds: descriptors, mappings and threads as after round {WARM}", first, last)
         tap.ok(last[1] - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {last[1] >> 10} KiB")
@@ -327,6 +463,8 @@ if WHICH == "pyopencl" and subprocess.run([pyopencl_command(1)[0], "-c", "import
     tap.skip_all("pyopencl is not installed")
 if WHICH in COMMANDS:
     test_real()
+elif WHICH in ("kills", "stack"):
+    {"kills": test_kills, "stack": test_stack}[WHICH]()
 else:
     test_live()
 tap.plan()
