@@ -62,8 +62,13 @@ status, out, err = dump(ptx, "--after", "inlien")
 ok(status == 2 and not out and "--after inlien" in err and all(name in err for name in stages + passes),
    "a wrong name lists the right ones", (status, out, err))
 
+MACHINE_PASSES = "expand demote schedule allocate guard blocks reuse-values patch".split()
+ok(passes[-len(MACHINE_PASSES):] == MACHINE_PASSES, "the passes of NVIDIA machine code come last", passes)
+status, out, err = dump(ptx, "--after", "demote")
+ok(status == 1 and not out and "route ptx has no code after demote" in err, "a pass that the route lacks", (status, out, err))
+
 # each pass of the PTX route prints PTX or LLVM IR, depending on the pass
-for name in passes:
+for name in passes[:-len(MACHINE_PASSES)]:
     status, out, err = dump(ptx, "--after", name)
     form = ".reg" in out or "gpubpf" in out if name in ("extract", "outline", "splice", "flat") else "target triple" in out
     ok(status == 0 and form, f"PTX after {name}", (status, out[:300], err))
@@ -101,6 +106,20 @@ if ptxas and subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin]).returncode
     for name, text in (("emit", r"\.version"), ("assemble", r"^ *0: ([0-9a-f]{8} ?){4}$"), ("check", r"gpubpf_twin_step_one:\n *0: ([0-9a-f]{8} ?){4}$")):
         status, out, err = dump(cubin, "--after", name)
         ok(status == 0 and re.search(text, out, flags=re.M), f"a cubin after {name}", (status, out[:400], err))
+    machine = {name: dump(cubin, "--after", name) for name in MACHINE_PASSES}
+    for name, (status, out, err) in machine.items():
+        if name != "guard":
+            ok(status == 0 and re.search(r"^ +\d+: (@!?U?P\d )?EXIT.*  // stall \d+.*, 0x[0-9a-f]{16} 0x[0-9a-f]{16}$", out, flags=re.M),
+               f"a cubin after {name}", (status, out[:400], err))
+    ok(machine["guard"][0] == 1, "a probe at the entry has no code after guard", machine["guard"])
+    ok(re.search(r"^block 0: 0\.\.\d+, idom -1, loop -1, depth 0, to", machine["blocks"][1], flags=re.M), "the kernel's blocks",
+       machine["blocks"][1][:400])
+    for line in (r"LDC R\d+\.\.R\d+, RZ, c\[0\]\[0x210\]  //", r"S2R R\d+, SR 0x21  //", r"STG R\d+\.\.R\d+, R\d+  //.* wait 0x"):
+        ok(re.search(line, machine["blocks"][1]), f"the kernel has {line}", machine["blocks"][1][:2000])
+    ok(re.search(r"^ +0: BRA -> \d+  //", machine["patch"][1], flags=re.M) or re.search(r" BRA -> \d\d+  //", machine["patch"][1]),
+       "after patch a branch leads to the probe", machine["patch"][1][:2000])
+    ok(" UR" in machine["expand"][1] and " UR" not in machine["demote"][1], "demotion leaves no uniform register",
+       (machine["expand"][1][:2000], machine["demote"][1][:2000]))
 else:
     skip("a cubin", "no ptxas; GPUBPF_TEST_PTXAS names one")
 for form, words, cases in (

@@ -20,6 +20,7 @@
 #include "backends/cuda/sass/rewrite/count.h"
 #include "backends/cuda/sass/analysis/functions.h"
 #include "backends/cuda/sass/cubin/image.h"
+#include "backends/cuda/sass/dump.h"
 #include "backends/cuda/sass/rewrite/join.h"
 #include "backends/cuda/sass/probe/entry_value_reuse.h"
 #include "backends/cuda/sass/cubin/lines.h"
@@ -67,17 +68,26 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 	return 0;
 }
 
+static struct sass_insns array_of(const struct sass_insn *insns)
+{
+	return (struct sass_insns){ insns, sizeof(*insns) };
+}
+
 /* Reads the probe of a site at instructions as two bodies: one for places without a predicate, one for places with
  * predicates. */
 static int read_bodies(struct injection *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
 {
+	const struct sass_arch *arch = sass_arch_find(m->probes.sm);
 	struct sass_probe probe;
-	int err = sass_probe_read(&m->probes, name, &probe, diag);
+	int err = sass_probe_read(&m->probes, name, m->job, &probe, diag);
 
 	if (err < 0)
 		return err;
-	for (unsigned guarded = 0; !err && guarded < 2; guarded++)
-		err = sass_body_make(sass_arch_find(m->probes.sm), &probe, guarded, &m->bodies[site][guarded], diag);
+	for (unsigned guarded = 0; !err && guarded < 2; guarded++) {
+		err = sass_body_make(arch, &probe, guarded, &m->bodies[site][guarded], diag);
+		sass_dump_insns(m->job, "guard", guarded ? "at places with a predicate" : name, arch,
+				array_of(m->bodies[site][guarded].insns), m->bodies[site][guarded].n);
+	}
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
 	if (!err && m->bodies[site][0].place_values >> SASS_INPUT_RESULT & 1)
@@ -98,16 +108,16 @@ static int read_site(struct injection *m, uint32_t i, struct gpubpf_diag *diag)
 	switch (m->job->sites[i].site) {
 	case GPUBPF_SITE_BLOCK_BEGIN:
 		m->has_begin = true;
-		return sass_probe_read(&m->probes, name, &m->begin, diag);
+		return sass_probe_read(&m->probes, name, m->job, &m->begin, diag);
 	case GPUBPF_SITE_ENTRY:
 		m->has_entry = true;
-		return sass_probe_read(&m->probes, name, &m->entry, diag);
+		return sass_probe_read(&m->probes, name, m->job, &m->entry, diag);
 	case GPUBPF_SITE_EXIT:
 		m->has_exit = true;
-		return sass_probe_read(&m->probes, name, &m->exit, diag);
+		return sass_probe_read(&m->probes, name, m->job, &m->exit, diag);
 	case GPUBPF_SITE_BLOCK_END:
 		m->has_end = true;
-		return sass_probe_read(&m->probes, name, &m->end, diag);
+		return sass_probe_read(&m->probes, name, m->job, &m->end, diag);
 	default:
 		return read_bodies(m, i, name, diag);
 	}
@@ -333,6 +343,15 @@ static int reuse_values(struct injection *m, const struct sass_kernel *k, const 
 	return sass_reuse_entry_values(code->arch, &m->entry, &m->exit, sass_max_regs_above(code, k->regs));
 }
 
+/* Dumps the probes at the entry and the exits after all passes over single probes. */
+static void dump_ends(const struct injection *m, const struct sass_arch *arch)
+{
+	if (m->has_entry)
+		sass_dump_insns(m->job, "reuse-values", "entry", arch, array_of(m->entry.insns), m->entry.n);
+	if (m->has_exit)
+		sass_dump_insns(m->job, "reuse-values", "exit", arch, array_of(m->exit.insns), m->exit.n);
+}
+
 static int make_from_module(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
 			    struct gpubpf_diag *diag)
 {
@@ -349,6 +368,7 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	err = sass_code_read(app, k, &code, diag);
 	if (err < 0)
 		return err;
+	sass_dump_blocks(m->job, m->job->sites[0].kernel, &code);
 	err = check_places(m, module, k, &code, diag);
 	if (!err)
 		err = check_counting(m, app, k, &code, diag);
@@ -356,9 +376,11 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	                                                                     * an entry probe */
 	if (!err)
 		err = reuse_values(m, k, &code);
+	dump_ends(m, code.arch);
 	if (!err)
 		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL,
 					&m->insn_probes, &patched, diag);
+	sass_dump_insns(m->job, "patch", m->job->sites[0].kernel, code.arch, array_of(patched.insns), err ? 0 : patched.n);
 	patched.counts = m->has_end;
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &patched, &twin, diag);

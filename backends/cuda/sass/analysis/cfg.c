@@ -326,15 +326,19 @@ void sass_cfg_finish(struct sass_cfg *cfg)
 	*cfg = (struct sass_cfg){ 0 };
 }
 
+void sass_cfg_dump_block(const struct sass_cfg *cfg, uint32_t b, FILE *to)
+{
+	const struct sass_block *block = &cfg->blocks[b];
+
+	fprintf(to, "block %u: %u..%u, idom %d, loop %d, depth %u, to", b, block->begin, block->end - 1,
+		(int)block->idom, (int)block->loop, block->depth);
+	for (uint32_t k = 0; k < block->nsucc; k++)
+		fprintf(to, " %u", cfg->succ[block->succ + k]);
+	fputc('\n', to);
+}
+
 void sass_cfg_dump(const struct sass_cfg *cfg, FILE *to)
 {
-	for (uint32_t b = 0; b < cfg->nblocks; b++) {
-		const struct sass_block *block = &cfg->blocks[b];
-
-		fprintf(to, "block %u: %u..%u, idom %d, loop %d, depth %u, to", b, block->begin, block->end - 1,
-			(int)block->idom, (int)block->loop, block->depth);
-		for (uint32_t k = 0; k < block->nsucc; k++)
-			fprintf(to, " %u", cfg->succ[block->succ + k]);
-		fputc('\n', to);
-	}
+	for (uint32_t b = 0; b < cfg->nblocks; b++)
+		sass_cfg_dump_block(cfg, b, to);
 }

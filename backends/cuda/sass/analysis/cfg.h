@@ -71,7 +71,8 @@ static inline const struct sass_block *sass_cfg_block(const struct sass_cfg *cfg
 
 /* Does block a dominate block b? Then every path from an entry to b goes through a. */
 bool sass_cfg_dominates(const struct sass_cfg *cfg, uint32_t a, uint32_t b);
-/* Prints one line for each block: its instructions, immediate dominator, loop, depth and successors. */
+/* Prints one line for a block, or for each block: its instructions, immediate dominator, loop, depth and successors. */
+void sass_cfg_dump_block(const struct sass_cfg *cfg, uint32_t block, FILE *to);
 void sass_cfg_dump(const struct sass_cfg *cfg, FILE *to);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backends/cuda/sass/dump.h"
 #include "regalloc.h"
 #include "core/model/diag.h"
 #include "schedule.h"
@@ -224,6 +225,29 @@ static int emit_probe(struct work *w, struct sass_probe *p)
 	return 0;
 }
 
+static void dump_probe(const struct work *w, const char *pass, const struct sass_probe *p)
+{
+	sass_dump_insns(w->job, pass, w->name, w->arch, (struct sass_insns){ p->insns, sizeof(*p->insns) }, p->n);
+}
+
+/* Orders the instructions, then reduces the registers. */
+static int optimize_probe(struct work *w, const struct sass_kernel *k, struct sass_probe *p)
+{
+	int err;
+
+	dump_probe(w, "demote", p);
+	sass_probe_update_usage(p);
+	err = sass_schedule(w->arch, p);
+	dump_probe(w, "schedule", p);
+	sass_probe_update_usage(p);
+	if (!err)
+		err = sass_alloc_registers(w->arch, p, k->frame);
+	dump_probe(w, "allocate", p);
+	sass_probe_update_usage(p);
+	p->frame = k->frame;
+	return err;
+}
+
 static int legalize_probe(struct work *w, const struct sass_cubin *c, const struct sass_kernel *k, struct sass_probe *p)
 {
 	int err = open_lines(w, &c->sections[k->text]);
@@ -232,6 +256,8 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 		err = scan_usage(w);
 	if (!err && w->divergences + w->jumps + w->sums)
 		err = sass_work_expand_lines(w);
+	sass_dump_insns(w->job, "expand", w->name, NULL, (struct sass_insns){ &w->lines->insn, sizeof(*w->lines) },
+			err ? 0 : w->n);
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)
@@ -244,22 +270,14 @@ static int legalize_probe(struct work *w, const struct sass_cubin *c, const stru
 		if (w->lines[i].demoted && !w->lines[i].dropped)
 			sass_work_update_latency(w, i);
 	err = emit_probe(w, p);
-	if (err < 0)
-		return err;
-	sass_probe_update_usage(p);
-	err = sass_schedule(w->arch, p);
-	sass_probe_update_usage(p);
-	if (!err)
-		err = sass_alloc_registers(w->arch, p, k->frame);
-	sass_probe_update_usage(p);
-	p->frame = k->frame;
-	return err;
+	return err < 0 ? err : optimize_probe(w, k, p);
 }
 
-int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe, struct gpubpf_diag *diag)
+int sass_probe_read(const struct sass_cubin *probes, const char *name, const struct gpubpf_lower_job *job,
+		    struct sass_probe *probe, struct gpubpf_diag *diag)
 {
 	const struct sass_kernel *k = sass_kernel_find(probes, name);
-	struct work w = { .arch = sass_arch_find(probes->sm), .diag = diag };
+	struct work w = { .arch = sass_arch_find(probes->sm), .name = name, .job = job, .diag = diag };
 	int err;
 
 	*probe = (struct sass_probe){ 0 };

@@ -17,6 +17,7 @@
 #include "backends/cuda/sass/isa/form.h"
 
 struct gpubpf_diag;
+struct gpubpf_lower_job;
 
 struct sass_probe {
 	struct sass_insn *insns; /* malloc'd; each path ends at an EXIT, and branches are relative */
@@ -29,8 +30,10 @@ struct sass_probe {
 };
 
 /* Reads the kernel called `name` from a cubin of probes. Returns 0, -ENOMEM, or -EINVAL with the unsupported
- * instruction or feature in *diag. After success the caller calls sass_probe_finish(). */
-int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe, struct gpubpf_diag *diag);
+ * instruction or feature in *diag. After success the caller calls sass_probe_finish(). job: receives the code after a
+ * pass, if its dump wants it. */
+int sass_probe_read(const struct sass_cubin *probes, const char *name, const struct gpubpf_lower_job *job,
+		    struct sass_probe *probe, struct gpubpf_diag *diag);
 void sass_probe_finish(struct sass_probe *probe);
 /* Recomputes regs, barriers, diverges and predicates from the instructions. */
 void sass_probe_update_usage(struct sass_probe *probe);

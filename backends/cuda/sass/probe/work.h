@@ -45,7 +45,9 @@ struct work {
 	uint32_t sums, sum_reg;
 	/* scoreboards that these replacements set; the next replacement waits for them */
 	unsigned sum_boards;
-	unsigned board; /* the scoreboard that instructions without a scoreboard get */
+	unsigned board;                     /* the scoreboard that instructions without a scoreboard get */
+	const char *name;                   /* of the probe */
+	const struct gpubpf_lower_job *job; /* receives dumps */
 	struct gpubpf_diag *diag;
 };
 
