@@ -42,6 +42,11 @@ struct gpubpf_plan *gpubpf_plan_read(void);
  * elements. Returns the number of indices.
  */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
+/*
+ * Remove the links whose programs only measure times of launches (GPUBPF_PLAN_TIMES). Store in `links`, which
+ * has GPUBPF_PLAN_LINKS elements, the indices of removed links that match the kernel name. Returns their number.
+ */
+uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links);
 /* does any link's pattern match the kernel name? */
 bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name);
 
@@ -97,6 +102,8 @@ struct gpubpf_hook_binding {
 
 #define GPUBPF_NO_PLAN UINT64_MAX
 
+#define GPUBPF_TIMED_LINKS 8
+
 /* selects the code that launches of one kernel on one device run: the original or a twin */
 struct gpubpf_dispatch_entry {
 	struct gpubpf_dispatch_entry *next;
@@ -109,6 +116,10 @@ struct gpubpf_dispatch_entry {
 	struct gpubpf_hook_binding *bindings;          /* list of all bindings; protected by the kernel's lock */
 	/* is_prefetched: created by a prefetch and not launched yet. is_unused: counted by gpubpf_entries_unused() */
 	atomic_bool is_prefetched, is_unused;
+	/* the runtime measures the launches, in place of programs of the plan (GPUBPF_PLAN_TIMES) */
+	atomic_bool is_timed;
+	/* these programs, at most GPUBPF_TIMED_LINKS of them */
+	_Atomic uint32_t timed_links[GPUBPF_TIMED_LINKS], ntimed_links;
 	atomic_bool is_refreshing; /* an agent thread is refreshing the binding */
 	atomic_uint registers;     /* register limit per GPU thread of the twin; 0: no limit */
 	/* no twin can be built with a register limit; protected by the kernel's lock */

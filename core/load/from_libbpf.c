@@ -88,6 +88,7 @@ static int add_map(struct gpubpf_loading *l, const struct bpf_map *from, const s
 	}
 	map.object = l->index;
 	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
+	map.launch_times = gpubpf_var_tagged(l->btf, map.name, "gpubpf:launch_times");
 	map.few = gpubpf_var_tagged(l->btf, map.name, "gpubpf:few");
 	map.btf_key = map.btf_key || !map.key_size ? map.btf_key : types->key;
 	map.btf_value = map.btf_value ? map.btf_value : types->value;

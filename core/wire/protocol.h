@@ -260,13 +260,14 @@ enum gpubpf_twin_flags {
  * Agents write it with atomic operations. The tool does not trust its content.
  */
 #define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
-#define GPUBPF_KERNEL_TABLE_VERSION 5
+#define GPUBPF_KERNEL_TABLE_VERSION 6
 #define GPUBPF_KERNEL_TABLE_ROWS 16384
 
 enum gpubpf_kernel_state {
 	GPUBPF_KERNEL_SEEN,    /* launched, but no pattern matches its name */
 	GPUBPF_KERNEL_WAITING, /* twin requested */
 	GPUBPF_KERNEL_PROBED,
+	GPUBPF_KERNEL_TIMED,   /* the runtime measures the launches, and all matching programs would do the same */
 	GPUBPF_KERNEL_REFUSED, /* the row's `reason` says why */
 };
 
@@ -298,7 +299,7 @@ struct gpubpf_kernel_row { /* 832 bytes */
 	 * launch that is in neither.
 	 */
 	uint64_t launches;
-	uint64_t probed;                /* launches that ran the twin */
+	uint64_t probed;                /* launches that ran the twin, or that the runtime measured */
 	uint64_t missed[GPUBPF_MISSES]; /* launches that did not run the twin, by reason */
 	/* of the last launch: number of threads in the grid, and in a block, per dimension */
 	uint64_t grid[3], block[3];
@@ -329,10 +330,28 @@ struct gpubpf_kernel_row { /* 832 bytes */
  */
 #define GPUBPF_PLAN_LINKS 1024
 
+enum gpubpf_plan_flags {
+	/*
+	 * The link's program only measures the times of launches. If the runtime measures the launches of a device, the
+	 * agent counts these times (struct gpubpf_launch_times) instead of running the program.
+	 */
+	GPUBPF_PLAN_TIMES = 1 << 0,
+};
+
 struct gpubpf_plan_entry {
-	uint32_t link, pad;
+	uint32_t link, flags; /* flags: set of enum gpubpf_plan_flags */
 	/* pattern for kernel names; "*" if the program's section names a function, an instruction, a line or a mark */
 	char pattern[256];
+};
+
+/*
+ * Times of a kernel's launches, measured by the runtime. The members correspond to struct gpubpf_times of
+ * <gpubpf/probe.h>. Only agents write them; the sum is in ns.
+ */
+#define GPUBPF_LAUNCH_TIME_SLOTS 320
+struct gpubpf_launch_times { /* index: number of the row in `kernel` */
+	uint64_t count, sum, slot[GPUBPF_LAUNCH_TIME_SLOTS];
+	uint64_t expected; /* number of launches that the runtime was to measure; `count` is less if times were lost */
 };
 
 struct gpubpf_link_row { /* index: the link's number */
@@ -376,6 +395,7 @@ struct gpubpf_kernel_table {
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
 	struct gpubpf_plan_entry entry[GPUBPF_PLAN_LINKS];
 	struct gpubpf_link_row link[GPUBPF_PLAN_LINKS];
+	struct gpubpf_launch_times times[GPUBPF_KERNEL_TABLE_ROWS];
 };
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the time from the start of a launch's first block to the end of its last block. */
+/*
+ * Measures the time from the start of a launch's first block to the end of its last block. If the runtime measures
+ * launches itself (OpenCL on CPUs), kernels run without these programs, and the map receives the runtime's times.
+ */
 #include "by_kernel.h"
 
-#define AT_ONCE 4 /* maximum number of launches of a kernel that overlap */
+#define AT_ONCE 64 /* maximum number of launches of a kernel that overlap */
 
 struct GPUBPF_ROW times {
 	struct gpubpf_times launches;
 };
-BY_KERNEL(kerneltime, struct times);
+BY_KERNEL(kerneltime, struct times) GPUBPF_LAUNCH_TIMES;
 
 struct launch {
-	__u64 came; /* number of blocks that have begun */
+	gpubpf_minimum start;
 	__u64 gone; /* number of first and last threads of blocks that have left */
-	__u64 start;
 };
 GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;
 
@@ -29,10 +31,9 @@ int kernel_begins(struct gpubpf_ctx *ctx)
 {
 	struct launch *launch = launch_of(ctx);
 
-	if (!launch || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->came, 1))
-		return 0;
-	launch->start = bpf_ktime_get_ns();
-	bpf_gpu_membar(); /* makes the write of `start` visible before this thread is counted in `gone` */
+	/* the minimum waits for nothing; this thread's add to `gone` orders it before the read by the last thread */
+	if (launch && is_first_thread(ctx))
+		gpubpf_atomic_min(&launch->start, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -46,8 +47,8 @@ int kernel_ends(struct gpubpf_ctx *ctx)
 
 	if (!launch || !times || !ends || gpubpf_fetch_add(&launch->gone, ends) + ends < ENDS * blocks)
 		return 0;
-	gpubpf_measure(&times->launches, bpf_ktime_get_ns() - launch->start);
-	launch->came = 0;
+	gpubpf_measure(&times->launches, bpf_ktime_get_ns() - GPUBPF_MINIMUM(launch->start));
+	launch->start = 0;
 	launch->gone = 0;
 	bpf_gpu_membar();
 	return 0;

@@ -89,6 +89,25 @@ void gpubpf_count_links(const uint32_t *links, uint32_t n)
 		gpubpf_kernel_table_add(&table->link[links[i]].launches, 1);
 }
 
+void gpubpf_count_timed(struct gpubpf_dispatch_entry *dispatch)
+{
+	struct gpubpf_launch_times *times = gpubpf_entry_times(dispatch->entry);
+	uint32_t links[GPUBPF_TIMED_LINKS], n = atomic_load_explicit(&dispatch->ntimed_links, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < n; i++)
+		links[i] = atomic_load_explicit(&dispatch->timed_links[i], memory_order_relaxed);
+	gpubpf_count_links(links, n);
+	if (times)
+		gpubpf_kernel_table_add(&times->expected, 1);
+}
+
+struct gpubpf_launch_times *gpubpf_entry_times(const struct gpubpf_kernel_entry *entry)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	return table && !entry->has_own_row ? &table->times[entry->shared - table->kernel] : NULL;
+}
+
 void gpubpf_count_time(const struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_kernel_row *k = l->dispatch->entry->shared;

@@ -28,6 +28,10 @@ bool gpubpf_launch_is_timed(const struct gpubpf_hook_launch *l);
 void gpubpf_count_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_launch *l);
 void gpubpf_count_missed(struct gpubpf_kernel_row *k, enum gpubpf_miss miss);
 void gpubpf_count_links(const uint32_t *links, uint32_t n);
+/* Count a launch that the runtime measures, for the programs that would measure it otherwise. */
+void gpubpf_count_timed(struct gpubpf_dispatch_entry *dispatch);
+/* Returns the entry's times in the kernel table. NULL: the entry is not in the table. */
+struct gpubpf_launch_times *gpubpf_entry_times(const struct gpubpf_kernel_entry *entry);
 void gpubpf_count_time(const struct gpubpf_hook_launch *l);
 /*
  * Returns why a launch without a twin is not probed: the session has stopped probing, no BPF program is attached, or

@@ -208,21 +208,39 @@ static void set_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bind
 		gpubpf_hold_enter(l->device);
 }
 
+/* Returns why the binding has no twin. */
+static enum gpubpf_miss missing_twin(const struct gpubpf_hook_binding *binding)
+{
+	return binding->has_no_place ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
+}
+
+/* The launch was admitted: let the runtime measure it if is_timed is set, and use the binding's twin if there is one. */
+static void use_binding(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding, bool is_timed)
+{
+	l->is_timed = is_timed;
+	l->miss = GPUBPF_MISSES;
+	if (binding && !binding->twin)
+		l->miss = missing_twin(binding);
+	else if (binding)
+		set_twin(l, binding);
+}
+
 /* Use the twin of the current plan, or record why the launch has no twin. */
 static void select_twin(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding = atomic_load_explicit(&l->dispatch->binding, memory_order_acquire);
+	bool is_timed = atomic_load_explicit(&l->dispatch->is_timed, memory_order_relaxed);
 
-	if (!binding)
+	if (!binding && !is_timed)
 		l->miss = GPUBPF_MISS_UNATTACHED;
-	else if (!binding->twin)
-		l->miss = binding->has_no_place ? GPUBPF_MISS_NO_PLACE : GPUBPF_MISS_REFUSED;
+	else if (binding && !binding->twin && !is_timed)
+		l->miss = missing_twin(binding);
 	else if (!is_due(l->dispatch->entry))
 		l->miss = GPUBPF_MISS_SAMPLED;
 	else if (!is_within_first(l->dispatch->entry))
 		l->miss = GPUBPF_MISS_FIRST;
 	else
-		set_twin(l, binding);
+		use_binding(l, binding, is_timed);
 }
 
 /* Choose the original, with the reason in l->miss, or a twin. Returns the time that the launch waited, in ns. */
@@ -259,6 +277,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 
 	l->twin = NULL;
 	l->followed = false;
+	l->is_timed = false;
 	l->spent_ns = 0;
 	l->miss = GPUBPF_MISS_UNATTACHED;
 	l->dispatch = NULL;
@@ -277,7 +296,8 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->number = atomic_fetch_add_explicit(&l->dispatch->entry->number, 1, memory_order_relaxed);
 	if (gpubpf_launch_is_timed(l))
 		from = gpubpf_now_ns();
-	if (atomic_load_explicit(&l->dispatch->binding, memory_order_relaxed) || !is_current(l->dispatch))
+	if (atomic_load_explicit(&l->dispatch->binding, memory_order_relaxed) ||
+	    atomic_load_explicit(&l->dispatch->is_timed, memory_order_relaxed) || !is_current(l->dispatch))
 		waited = choose_kernel(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
@@ -328,6 +348,12 @@ void gpubpf_hook_launch_refuse(struct gpubpf_hook_launch *l, enum gpubpf_miss wh
 	l->miss = why;
 }
 
+static void count_probed(struct gpubpf_kernel_row *k)
+{
+	gpubpf_kernel_table_add(&k->probed, 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
+}
+
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
 {
 	struct gpubpf_kernel_row *k;
@@ -342,9 +368,12 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	if (!l->dispatch)
 		return;
 	k = l->dispatch->entry->shared;
-	if (l->twin && outcome == GPUBPF_LAUNCHED) {
-		gpubpf_kernel_table_add(&k->probed, 1);
-		gpubpf_kernel_table_add(&k->launches, 1);
+	if (l->is_timed)
+		gpubpf_count_timed(l->dispatch);
+	if (!l->twin && l->miss == GPUBPF_MISSES) {
+		count_probed(k);
+	} else if (l->twin && outcome == GPUBPF_LAUNCHED) {
+		count_probed(k);
 		gpubpf_count_links(l->binding->links, l->binding->nlinks);
 		if (l->followed)
 			gpubpf_note_written(l->device);

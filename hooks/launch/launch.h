@@ -126,6 +126,11 @@ struct gpubpf_hook_ops {
 	 */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
 	/*
+	 * Returns true if the adapter can measure the launches on the device: for a launch with `is_timed` set it calls
+	 * gpubpf_hook_measure(). NULL: it cannot.
+	 */
+	bool (*times_launches)(const struct gpubpf_hook_device *device);
+	/*
 	 * Returns which compiler translated the twin's text into machine code. NULL: the runtime has only one compiler,
 	 * or compiles nothing.
 	 */
@@ -246,6 +251,7 @@ struct gpubpf_hook_launch {
 	uint64_t arena;      /* arena, number and pid_tgid are the values of the extra arguments */
 	uint64_t number;
 	uint64_t pid_tgid; /* also contains the number of the launching stack if BPF programs use it (maps/layout.h) */
+	bool is_timed;     /* the session needs the time of this launch from the runtime */
 	bool followed;     /* the adapter must call gpubpf_hook_completed() once after the twin has ended */
 	/*
 	 * The callback `twin` of gpubpf_hook_launch_run() sets this when it returns GPUBPF_TWIN_NO_ROOM. The value is
@@ -290,7 +296,8 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 			   int (*original)(const void *call), const void *call);
 
 /*
- * Measures how long a launch runs on the device. The report compares probed and unprobed launches with these times. The
+ * Measures how long a launch runs on the device. The report compares probed and unprobed launches with these times. With
+ * is_timed the session counts the time. The
  * adapter calls gpubpf_hook_measure() between gpubpf_hook_launch_begin() and gpubpf_hook_launch_end(). It returns NULL
  * if the launch is not measured. probed: the launch runs a twin. Later the adapter reports both the start and the end
  * of the launch, from any thread and in any order. For a start or an end that will not be reported, it calls
@@ -306,6 +313,8 @@ void gpubpf_hook_measure_start(struct gpubpf_hook_measure *measure);
  */
 void gpubpf_hook_measure_late(struct gpubpf_hook_measure *measure);
 void gpubpf_hook_measure_end(struct gpubpf_hook_measure *measure);
+/* Report start and end together: the launch ran for ns. For runtimes that measure launches themselves. */
+void gpubpf_hook_measure_ns(struct gpubpf_hook_measure *measure, uint64_t ns);
 void gpubpf_hook_measure_drop(struct gpubpf_hook_measure *measure);
 
 /* Report to the user that the original ran instead of the twin, and why. */
@@ -385,6 +394,7 @@ void gpubpf_allocations_end(const void *context); /* call when the context is de
 bool gpubpf_allocations_in_use(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 
+bool gpubpf_plan_has_times(void); /* plan.c: does a program of the current plan only measure times of launches? */
 bool gpubpf_plan_matches_now(const char *name); /* plan.c: does a pattern of the current plan match the name? */
 
 #endif

@@ -71,6 +71,30 @@ bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
 	return false;
 }
 
+uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links)
+{
+	uint32_t n = 0, nlinks = 0;
+
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (!(plan->entry[i].flags & GPUBPF_PLAN_TIMES))
+			plan->entry[n++] = plan->entry[i];
+		else if (gpubpf_pattern_matches(plan->entry[i].pattern, name))
+			links[nlinks++] = plan->entry[i].link;
+	plan->n = n;
+	return nlinks;
+}
+
+bool gpubpf_plan_has_times(void)
+{
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	bool has = false;
+
+	for (uint32_t i = 0; plan && i < plan->n; i++)
+		has |= plan->entry[i].flags & GPUBPF_PLAN_TIMES;
+	free(plan);
+	return has;
+}
+
 bool gpubpf_plan_matches_now(const char *name)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();

@@ -127,10 +127,10 @@ static void show_state(struct gpubpf_dispatch_entry *dispatch, const struct gpub
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_PROBED, NULL);
 	} else if (b && !b->has_no_place) {
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_REFUSED, b->reason);
-	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
+	} else if (state != GPUBPF_KERNEL_SEEN && (b || (state != GPUBPF_KERNEL_PROBED && state != GPUBPF_KERNEL_TIMED))) {
 		/*
-		 * The condition excludes a kernel that was probed before a detach (b is NULL). Its state stays
-		 * `probed`.
+		 * The condition excludes a kernel that was probed or timed before a detach (b is NULL). Its state
+		 * stays.
 		 */
 		gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_SEEN, "");
 	}

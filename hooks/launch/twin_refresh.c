@@ -153,9 +153,30 @@ static void refresh_matching(void *arg)
 	} while (is_final(module) && !bind_on_device(s->dispatch, s->plan, module, registers, s->may_wait));
 }
 
+/*
+ * Returns a copy of the plan. If the runtime measures launches on the device, the copy lacks the links of programs that
+ * only do the same. NULL: as for gpubpf_plan_read().
+ */
+static struct gpubpf_plan *read_plan(struct gpubpf_dispatch_entry *dispatch)
+{
+	const struct gpubpf_hook_device *device = dispatch->device;
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	uint32_t links[GPUBPF_PLAN_LINKS], n = 0;
+
+	if (plan && device->ops->times_launches && device->ops->times_launches(device))
+		n = gpubpf_plan_remove_times(plan, dispatch->kernel->full_name, links);
+	if (!plan)
+		return NULL;
+	for (uint32_t i = 0; i < n && i < GPUBPF_TIMED_LINKS; i++)
+		atomic_store(&dispatch->timed_links[i], links[i]);
+	atomic_store(&dispatch->ntimed_links, n < GPUBPF_TIMED_LINKS ? n : GPUBPF_TIMED_LINKS);
+	atomic_store(&dispatch->is_timed, n > 0);
+	return plan;
+}
+
 bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool may_wait)
 {
-	struct gpubpf_plan *plan = gpubpf_plan_read();
+	struct gpubpf_plan *plan = read_plan(dispatch);
 	struct gpubpf_hook_kernel *kernel = dispatch->kernel;
 	bool wanted = !plan || gpubpf_plan_matches(plan, kernel->full_name);
 
@@ -170,6 +191,8 @@ bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool ma
 			gpubpf_run_on_agent_thread(refresh_matching, &refresh_args);
 	} else if (plan) {
 		gpubpf_twin_clear_binding(dispatch, plan, may_wait);
+		if (atomic_load(&dispatch->is_timed))
+			gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_TIMED, "");
 	}
 	free(plan);
 	return wanted;
@@ -211,7 +234,7 @@ static void request_ahead(struct gpubpf_twin_module *module)
 
 void gpubpf_twin_request(struct gpubpf_dispatch_entry *dispatch)
 {
-	struct gpubpf_plan *plan = gpubpf_plan_read();
+	struct gpubpf_plan *plan = read_plan(dispatch);
 	struct gpubpf_twin_module *module = plan ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) :
 						   NULL;
 

@@ -10,6 +10,8 @@
 
 #include "hooks/process/time.h"
 
+#define EXIT_WAIT_NS 50000000ull /* how long the end of the process waits for callbacks of the layer */
+
 struct enqueue {
 	cl_command_queue queue;
 	cl_kernel kernel;
@@ -44,6 +46,12 @@ bool ocl_callbacks_wait(uint64_t ns)
 	while (atomic_load(&pending_callbacks) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 	return !atomic_load(&pending_callbacks);
+}
+
+/* Count the times of launches that have ended: the runtime may call their callbacks after the application's last wait. */
+__attribute__((destructor)) static void wait_at_exit(void)
+{
+	ocl_callbacks_wait(EXIT_WAIT_NS);
 }
 
 void ocl_callbacks_after_fork(void)
@@ -91,11 +99,48 @@ static void CL_CALLBACK on_measured_end(cl_event event, cl_int status, void *mea
 	end_callback();
 }
 
-/* Measure the time from the event's change to CL_RUNNING until its change to CL_COMPLETE. */
-static void measure(cl_event event, struct gpubpf_hook_measure *m)
+static void CL_CALLBACK on_profiled_end(cl_event event, cl_int status, void *measure)
+{
+	cl_ulong start = 0, end = 0;
+
+	if (status == CL_COMPLETE &&
+	    !ocl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL) &&
+	    !ocl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL) && end > start) {
+		gpubpf_hook_measure_ns(measure, end - start);
+	} else {
+		gpubpf_hook_measure_drop(measure);
+		gpubpf_hook_measure_drop(measure);
+	}
+	ocl->clReleaseEvent(event);
+	end_callback();
+}
+
+static bool profiles(cl_command_queue queue)
+{
+	cl_command_queue_properties properties = 0;
+
+	return !ocl->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) &&
+	       properties & CL_QUEUE_PROFILING_ENABLE;
+}
+
+/*
+ * Measure the time by the queue's profiling. If the queue does not profile, measure the time from the event's change to
+ * CL_RUNNING until its change to CL_COMPLETE.
+ */
+static void measure(cl_command_queue queue, cl_event event, struct gpubpf_hook_measure *m)
 {
 	cl_int status = CL_COMPLETE;
 
+	if (profiles(queue)) {
+		/* on Intel's CPU runtime, the callback cannot read an event that the application has released */
+		ocl->clRetainEvent(event);
+		if (set_callback(event, CL_COMPLETE, on_profiled_end, m)) {
+			ocl->clReleaseEvent(event);
+			gpubpf_hook_measure_drop(m);
+			gpubpf_hook_measure_drop(m);
+		}
+		return;
+	}
 	if (set_callback(event, CL_RUNNING, on_measured_start, m))
 		gpubpf_hook_measure_drop(m);
 	ocl->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
@@ -190,7 +235,7 @@ static cl_int run_measured(const struct enqueue *e, const struct gpubpf_hook_lau
 	with.event = e->event ? e->event : &own;
 	err = run_one(&with, l, kernel, local);
 	if (!err && *with.event) {
-		measure(*with.event, m);
+		measure(e->queue, *with.event, m);
 	} else {
 		gpubpf_hook_measure_drop(m);
 		gpubpf_hook_measure_drop(m);

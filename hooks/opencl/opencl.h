@@ -278,6 +278,9 @@ void ocl_callbacks_after_fork(void);
 void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue, cl_uint dim,
 			 const size_t *global, const size_t *local);
 
+/* queue.c: returns true if the layer can measure the launches on the device */
+bool ocl_times_launches(const struct gpubpf_hook_device *device);
+
 /* extension.c */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error);
 

@@ -171,6 +171,7 @@ const struct gpubpf_hook_ops ocl_hook_ops = {
 	.backend = "opencl",
 	.device = &ocl_device_ops,
 	.kernels = kernels,
+	.times_launches = ocl_times_launches,
 	.image = image,
 	.image_put = ocl_code_image_put,
 	.twin_load = load,

@@ -205,6 +205,14 @@ struct gpubpf_times {
  * theirs, and how many lanes access them. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
+/*
+ * Write it after the definition of an array with gpubpf_kernel_index as key. The value begins with a struct
+ * gpubpf_times, the times of the kernel's launches. Programs that use only such maps and scratch maps do not
+ * run on devices whose runtime measures launches itself, such as OpenCL on CPUs. There the session adds the runtime's
+ * times to the map, and kernels run without a twin if no other program is attached to them.
+ */
+#define GPUBPF_LAUNCH_TIMES __attribute__((btf_decl_tag("gpubpf:launch_times")))
+
 /* Write it after the definition of a ring into which only few threads of a launch write a record. The verifier warns
  * about the many bytes of records that a launch produces if all its threads write. For this ring, `prog verify` prints
  * the warning only with -v. */

@@ -42,7 +42,7 @@ run "$GPUBPF" kernel list --times -j -r "$T/r" -- "$LOOP" 4 0; gives "m['kernelt
 python3 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "by the schema"
 run "$GPUBPF" kernel list --times --places -- true; is 2 "--times and --places"
 run "$GPUBPF" run -p kerneltime,threads,launches -- "$LOOP" 4 0; is 42 "as text"
-says 'unprobed launches is not known, because none was measured' "the factor against unprobed launches is not known without any"
+says '^  times of 4 launches are from the runtime' "kerneltime has the runtime's times, although other programs run"
 says '^  KERNEL    LAUNCHES  *SUM  *MEAN  *P50  *P99  *SHARE$' "a table of times"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"
 says '^  KERNEL    LAUNCHES  BLOCKS  THREADS$' "a row's members are columns"; says '^  step_one         4      64     4096$' "and its values"
@@ -55,13 +55,19 @@ run "$GPUBPF" -e 'gpu/exit/* { @[kernel, sm] = count(); }' -- "$LOOP" 4 0; is 42
 says '4 of 4 launches were not probed: probe gpu.* reads the multiprocessor number' "sm is refused too"
 grep -q '@\[' "$T/out" "$T/err"; [ $? = 1 ]; ok $? "and shows no figures"
 grep -q '^running\|^launched' "$T/err"; [ $? = 1 ]; ok $? "what they have for themselves alone is left out"
-factor="[(m['unprobed_factor'], m.get('unprobed_launches')) for m in r['maps'] if m['name'] == 'kerneltime'][0]"
-run "$GPUBPF" run -p kerneltime -j -r "$T/r" -- "$LOOP" 16 0; [ "$(json2 "$factor")" = "(None, None)" ]; ok $? "in JSON: $(json2 "$factor")"
-run "$GPUBPF" run -p kerneltime --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
+run "$GPUBPF" run -p kerneltime -v -- "$LOOP" 4 0; is 42 "kerneltime alone"; says "^  step_one  *4  *4  *0  .*probed (by the runtime's times)$" "no twin is built for it"
+says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "and each launch has a time"
+run "$GPUBPF" run -p kerneltime -j -r "$T/r" -- "$LOOP" 16 0
+[ "$(json2 "[(k['route'], k['launches'], k['probed']) for k in r['kernels']], [e['value']['launches']['count'] for m in r['maps'] if m['name'] == 'kerneltime' for e in m['entries']]")" = "[('runtime', 16, 16)] [16]" ]; ok $? "in JSON"
+run "$GPUBPF" run -p blocktime -- "$LOOP" 4 0; says 'unprobed launches is not known, because none was measured' "the factor against unprobed launches is not known without any"
+factor="[(m['unprobed_factor'], m.get('unprobed_launches')) for m in r['maps'] if m['name'] == 'blocktime'][0]"
+run "$GPUBPF" run -p blocktime -j -r "$T/r" -- "$LOOP" 16 0; [ "$(json2 "$factor")" = "(None, None)" ]; ok $? "in JSON: $(json2 "$factor")"
+run "$GPUBPF" run -p blocktime --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
 [ "$(json2 "$factor[0] > 0.3 and 0 < $factor[1] <= 8 and r['kernels'][0]['probed'] == 8")" = True ]; ok $? "with unprobed launches it is: $(json2 "$factor")"
 python3 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "by the schema"
-run "$GPUBPF" run -p kerneltime -o "$OBJ/slowed.bpf.o" --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
+run "$GPUBPF" run -p blocktime -o "$OBJ/slowed.bpf.o" --sample 2 -j -r "$T/r" -- "$LOOP" 16 0
 [ "$(json2 "$factor[0] > 10")" = True ]; ok $? "a program that delays each thread makes it larger: $(json2 "$factor")"
-run "$GPUBPF" run -p kerneltime -o "$OBJ/slowed.bpf.o" --sample 2 -- "$LOOP" 16 0
+run "$GPUBPF" run -p blocktime -o "$OBJ/slowed.bpf.o" --sample 2 -- "$LOOP" 16 0
 says 'probed launches take [0-9]*[0-9][0-9]\.[0-9]* times as long as unprobed ones ([1-8] measured)' "as text: $(grep 'probed launches' "$T/err")"
+says 'warning: the programs cost more than 5 %' "and warns"
 finish

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_times.h"
 #include "missed.h"
 #include "rows.h"
 #include "core/session/stacks/stacks.h"
@@ -198,6 +199,15 @@ static void add_factor(const struct gpubpf_session *s, struct json_object *o)
 		json_object_object_add(o, "unprobed_launches", json_object_new_uint64(unprobed));
 }
 
+/* Add how many launches the runtime measured for a map, and how many it did not report. */
+static void add_measured(const struct gpubpf_session *s, struct json_object *o)
+{
+	uint64_t lost, measured = gpubpf_launch_times_count(s, &lost);
+
+	json_object_object_add(o, "runtime_launches", json_object_new_uint64(measured));
+	json_object_object_add(o, "lost_launches", json_object_new_uint64(lost));
+}
+
 /* Add the number of used entries, for a list of maps without entries. */
 static void add_used(const struct gpubpf_session *s, uint32_t index, struct json_object *o)
 {
@@ -231,6 +241,8 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index, co
 	json_object_object_add(o, "places", list_places(s, index));
 	if (gpubpf_rows_init(&rows, l.btf, map) && gpubpf_rows_has_times(&rows))
 		add_factor(s, o);
+	if (map->launch_times)
+		add_measured(s, o);
 	gpubpf_rows_finish(&rows);
 	if (opts->no_entries)
 		add_used(s, index, o);

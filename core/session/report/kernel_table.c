@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "launch_times.h"
 #include "missed.h"
 #include "core/session/base/peers.h"
 #include "core/session/base/sized.h"
@@ -67,6 +68,7 @@ void gpubpf_report_destroy(struct gpubpf_session *s)
 	if (!s->report)
 		return;
 	clear_stats(s);
+	gpubpf_launch_times_destroy(s->report);
 	if (s->report->table)
 		munmap(s->report->table, sizeof(*s->report->table));
 	if (s->report->table_fd >= 0)
@@ -123,12 +125,13 @@ bool gpubpf_kernel_table_begin_plan(struct gpubpf_session *s, bool measures)
 	return true;
 }
 
-void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, const char *pattern)
+void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, uint32_t flags, const char *pattern)
 {
 	struct gpubpf_kernel_table *t = s->report->table;
 	uint32_t n = s->report->nplan++;
 
 	t->entry[n].link = link;
+	t->entry[n].flags = flags;
 	snprintf(t->entry[n].pattern, sizeof(t->entry[n].pattern), "%s", pattern);
 }
 
@@ -166,11 +169,7 @@ static const char *compiler_name(const struct gpubpf_session *s, uint64_t id, ui
 	return by == GPUBPF_BY_ASSEMBLER ? gpubpf_kernel_assembler(s, id) : "";
 }
 
-/*
- * Returns the number of rows that agents have reserved. The rows after these are free; to read them would allocate
- * memory for their pages.
- */
-static uint32_t count_rows(const struct gpubpf_session *s)
+uint32_t gpubpf_kernel_table_rows(const struct gpubpf_session *s)
 {
 	uint32_t n = s->report->table ? __atomic_load_n(&s->report->table->nkernels, __ATOMIC_ACQUIRE) : 0;
 
@@ -182,7 +181,7 @@ uint64_t gpubpf_kernel_table_process_launches(const struct gpubpf_session *s, ui
 	const struct gpubpf_kernel_table *t = s->report->table;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < count_rows(s); i++)
+	for (uint32_t i = 0; i < gpubpf_kernel_table_rows(s); i++)
 		if (__atomic_load_n(&t->kernel[i].used, __ATOMIC_ACQUIRE) == 2 && t->kernel[i].process == process)
 			n += __atomic_load_n(&t->kernel[i].launches, __ATOMIC_RELAXED);
 	return n;
@@ -224,6 +223,7 @@ static enum gpubpf_kernel_outcome to_outcome(uint32_t state)
 	case GPUBPF_KERNEL_WAITING:
 		return GPUBPF_OUTCOME_WAITING;
 	case GPUBPF_KERNEL_PROBED:
+	case GPUBPF_KERNEL_TIMED:
 		return GPUBPF_OUTCOME_PROBED;
 	case GPUBPF_KERNEL_REFUSED:
 		return GPUBPF_OUTCOME_REFUSED;
@@ -289,6 +289,8 @@ static int add_row(struct gpubpf_session *s, void **tree, const struct gpubpf_ke
 	st->twin_load_ns += row->load_ns;
 	if (outcome > st->outcome)
 		st->outcome = outcome;
+	if (row->state == GPUBPF_KERNEL_TIMED && !st->route[0])
+		st->route = GPUBPF_ROUTE_RUNTIME;
 	if (row->reason[0] && !st->reason[0]) {
 		free((char *)st->reason);
 		st->reason = strdup(row->reason);
@@ -314,12 +316,13 @@ static void free_nothing(void *stats)
 
 int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
-	uint32_t n = count_rows(s); /* read once, because agents may add rows during this function */
+	uint32_t n = gpubpf_kernel_table_rows(s); /* read once, because agents may add rows during this function */
 	struct gpubpf_kernel_row row;
 	void *tree = NULL;
 	int err;
 
 	clear_stats(s);
+	gpubpf_launch_times_add(s);
 	s->report->stats = calloc(n + 1, sizeof(*s->report->stats));
 	s->report->missed = calloc(n + 1, sizeof(*s->report->missed));
 	err = s->report->stats && s->report->missed ? 0 : -ENOMEM;
@@ -346,7 +349,7 @@ uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t p
 	struct gpubpf_kernel_row row;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < count_rows(s); i++)
+	for (uint32_t i = 0; i < gpubpf_kernel_table_rows(s); i++)
 		if (read_row(s, i, &row) && row.process == process && row.device == device && !strcmp(row.backend, backend))
 			n += row.probed > row.copied ? row.probed - row.copied : 0;
 	return n;
@@ -370,7 +373,7 @@ struct gpubpf_device_launches *gpubpf_kernel_table_by_device(const struct gpubpf
 	struct gpubpf_device_launches *all = calloc(n + 1, sizeof(*all));
 	struct gpubpf_kernel_row row;
 
-	for (uint32_t i = 0; all && i < count_rows(s); i++)
+	for (uint32_t i = 0; all && i < gpubpf_kernel_table_rows(s); i++)
 		if (read_row(s, i, &row))
 			add_to_device(s, all, n, &row);
 	return all;
@@ -381,7 +384,7 @@ void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns
 	struct gpubpf_kernel_row row;
 
 	*wait_ns = *load_ns = 0;
-	for (uint32_t i = 0; i < count_rows(s); i++)
+	for (uint32_t i = 0; i < gpubpf_kernel_table_rows(s); i++)
 		if (read_any_row(s, i, &row)) {
 			*wait_ns += row.wait_ns;
 			*load_ns += row.load_ns;
@@ -393,7 +396,7 @@ uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s)
 	struct gpubpf_kernel_row row;
 	uint64_t sum = 0, n = 0;
 
-	for (uint32_t i = 0; i < count_rows(s); i++) {
+	for (uint32_t i = 0; i < gpubpf_kernel_table_rows(s); i++) {
 		if (!read_row(s, i, &row))
 			continue;
 		sum += row.hook_ns;
@@ -408,7 +411,7 @@ double gpubpf_kernel_table_factor(const struct gpubpf_session *s, uint64_t *unpr
 	double with = 0, without = 0;
 
 	*unprobed = 0;
-	for (uint32_t i = 0; i < count_rows(s); i++) {
+	for (uint32_t i = 0; i < gpubpf_kernel_table_rows(s); i++) {
 		if (!read_row(s, i, &row) || !row.runs[0] || !row.runs[1])
 			continue;
 		with += (double)row.run_ns[1];

@@ -39,10 +39,20 @@ void gpubpf_kernel_table_set_rate(struct gpubpf_session *s, const struct gpubpf_
  * table, the first function returns false. If `measures` is set, agents measure launches with and without probes.
  */
 bool gpubpf_kernel_table_begin_plan(struct gpubpf_session *s, bool measures);
-void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, const char *pattern);
+/* flags: set of enum gpubpf_plan_flags */
+void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, uint32_t flags, const char *pattern);
 void gpubpf_kernel_table_publish_plan(struct gpubpf_session *s);
 uint64_t gpubpf_kernel_table_link_launches(const struct gpubpf_session *s, uint32_t link);
 uint64_t gpubpf_kernel_table_process_launches(const struct gpubpf_session *s, uint32_t process);
+
+/*
+ * Returns the number of rows that agents have reserved. The rows after these are free; to read them would allocate
+ * memory for their pages.
+ */
+uint32_t gpubpf_kernel_table_rows(const struct gpubpf_session *s);
+
+/* the route of a kernel that runs without a twin, because the runtime measures its launches */
+#define GPUBPF_ROUTE_RUNTIME "runtime"
 
 /* The list that the last gpubpf_kernel_table_collect() has made. */
 uint32_t gpubpf_kernel_stats_count(const struct gpubpf_session *s);

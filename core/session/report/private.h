@@ -14,6 +14,8 @@ struct session_report {
 	struct gpubpf_kernel_stats *stats; /* [nstats] cache of gpubpf_session__kernel() */
 	struct gpubpf_missed *missed;      /* [nstats] */
 	uint32_t nstats;
+	/* [GPUBPF_KERNEL_TABLE_ROWS]: the times that launch_times.c has added to maps, or NULL */
+	struct gpubpf_launch_times **added;
 	enum gpubpf_moment moment;
 };
 

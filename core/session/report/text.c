@@ -3,6 +3,8 @@
 #include "report.h"
 #include "private.h"
 
+#include <string.h>
+
 #include "core/target.h"
 #include "shared_reasons.h"
 #include "table.h"
@@ -39,6 +41,8 @@ static void put_outcome(struct gpubpf_table *t, const struct gpubpf_kernel_stats
 	const struct gpubpf_target_info *target = st->probed ? gpubpf_target_find(st->route) : NULL;
 	char code[48] = "", by[48] = "", registers[48] = "";
 
+	if (!strcmp(st->route, GPUBPF_ROUTE_RUNTIME))
+		snprintf(code, sizeof(code), " (by the runtime's times)");
 	if (target)
 		snprintf(code, sizeof(code), " (%s)", target->code);
 	if (verbose && st->probed && st->compiled_by[0])

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_times.h"
 #include "rows.h"
 #include "core/session/stacks/stacks.h"
 #include "table.h"
@@ -495,21 +496,6 @@ static int show_stack(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
-/* Probes make launches longer. Print by which factor, or that no unprobed launch was measured. */
-static void print_factor(struct shown *sh)
-{
-	uint64_t unprobed;
-	double factor = gpubpf_kernel_table_factor(sh->s, &unprobed);
-
-	if (factor > 0)
-		fprintf(sh->out, "  probed launches take %.2f times as long as unprobed ones (%llu measured)\n", factor,
-			(unsigned long long)unprobed);
-	else
-		fprintf(sh->out,
-			"  times of probed launches; the factor against unprobed launches is not known, because none "
-			"was measured (use --sample N)\n");
-}
-
 static int show_entries(struct shown *sh)
 {
 	gpubpf_entry_fn rows = map_of(sh)->type->flags & GPUBPF_MAP_STACKS ? show_stack : select_entry_fn(sh);
@@ -519,8 +505,10 @@ static int show_entries(struct shown *sh)
 		put_rows(sh);
 	if (gpubpf_table_rows(&sh->table))
 		gpubpf_table_print(&sh->table, sh->out);
+	if (map_of(sh)->launch_times)
+		gpubpf_launch_times_text(sh->s, sh->out);
 	if (sh->is_rows && sh->entries && gpubpf_rows_has_times(&sh->rows))
-		print_factor(sh);
+		gpubpf_launch_factor_text(sh->s, map_of(sh)->launch_times, sh->out);
 	if (!err)
 		err = show_bars(sh);
 	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_map_is_not_iterable(map_of(sh)))

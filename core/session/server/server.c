@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/session/report/launch_times.h"
 #include "core/session/stacks/stacks.h"
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE };
@@ -387,6 +388,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 
 	if (n < 0)
 		return errno == EINTR ? 0 : gpubpf_session_fail(s, -errno, "epoll_wait: %s", strerror(errno));
+	gpubpf_launch_times_add(s);
 	for (int i = 0; i < n; i++)
 		handled += serve_event(s, events[i].data.u64);
 	longest = gpubpf_support_turn(s, false, &mirrors);
