@@ -526,6 +526,7 @@ static void report(struct child *c)
 
 static void serve(struct child *c)
 {
+	gpubpf_session__poll(c->s, 0); /* starts the timer that reads maps of the Linux kernel */
 	while (!c->ended && !c->leave) {
 		struct pollfd p[2] = {
 			{ .fd = c->signals, .events = POLLIN },

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/lang/tree/ctype.h"
 #include "gpubpf/ctx.h"
 
 #define LANG_TEXT_SIZE (1u << 20)      /* maximum bytes of a program text */
@@ -35,6 +36,8 @@
 #define LANG_KEY_SIZE 256              /* maximum bytes of a key */
 #define LANG_VALUE_SIZE 384            /* maximum bytes of a tuple */
 #define LANG_BUFFER_SIZE 64            /* maximum bytes of buf() */
+#define LANG_KEPT_FRAMES 16            /* frames of ustack and kstack in a probe of the Linux kernel */
+#define LANG_MAX_KEPT_FRAMES 30
 #define LANG_LOOP_STEPS (8u << 20)     /* maximum number of iterations of a loop with known bounds: GPUBPF_LOOP_MAX */
 #define LANG_DIRECT_STEPS 64           /* loops with a known, smaller number of iterations are compiled as jumps */
 #define LANG_DEFINE_DEPTH 8            /* maximum nesting depth of #define */
@@ -84,41 +87,11 @@ enum lang_base {
 	LANG_BUFFER, /* the result of buf(): the number of bytes, and then the bytes */
 	/* a string that the host knows, for example a literal; becomes a LANG_NAME when it is stored */
 	LANG_TEXT,
-	LANG_AGGREGATE, /* the value of count() and similar functions */
-	LANG_RECORD,    /* a struct or union in the application's memory: its address */
-	LANG_ARRAY,     /* an array there: the address of its first element */
-};
-
-enum lang_ctype_kind { LANG_C_INT, LANG_C_POINTER, LANG_C_RECORD, LANG_C_ARRAY };
-
-/* a type of C: what an address points to, or the type of a member */
-struct lang_ctype {
-	enum lang_ctype_kind kind;
-	bool is_signed, is_bool, is_char;
-	uint32_t bytes;                   /* 0: void, or a struct that is only declared */
-	const struct lang_ctype *of;      /* the target of a pointer, or the element of an array */
-	uint32_t n;                       /* for an array: number of elements */
-	const struct lang_record *record; /* for a struct or union */
-	uint32_t btf;                     /* for a pointer of the Linux kernel: BTF id of its target, if `of` is NULL */
-};
-
-struct lang_member {
-	struct lang_member *next;
-	const char *name; /* "": an anonymous struct or union, whose members belong to the outer one */
-	const struct lang_ctype *type;
-	uint32_t at;        /* offset in bytes */
-	uint32_t bit, bits; /* first bit and width of a bit-field in the number there, or 0 and 0 */
-};
-
-/* a struct or union of the text, or of the Linux kernel's BTF */
-struct lang_record {
-	struct lang_record *next;
-	const char *name; /* "struct pair" */
-	uint32_t align;
-	bool is_known; /* the members are known */
-	uint32_t btf;  /* BTF id; 0: a type of the text */
-	struct lang_ctype type;
-	struct lang_member *members;
+	LANG_AGGREGATE,  /* the value of count() and similar functions */
+	LANG_RECORD,     /* a struct or union in the application's memory: its address */
+	LANG_ARRAY,      /* an array there: the address of its first element */
+	LANG_LABEL,      /* a number that is printed as a text: see enum lang_label */
+	LANG_FRAME_LIST, /* a stack in a probe of the Linux kernel: the process, then the addresses; 0 ends them */
 };
 
 struct lang_type {
@@ -126,12 +99,13 @@ struct lang_type {
 	bool is_signed;
 	bool to_signed;                 /* only for an address: the number there is signed */
 	uint8_t to;                     /* only for an address: size in bits of the number there; 0: unknown */
-	uint32_t bytes;                 /* only for a buffer: its capacity */
+	uint32_t bytes;                 /* the capacity of a buffer, or the number of frames of LANG_FRAME_LIST */
 	const struct lang_shape *shape; /* only for a tuple */
 	const char *format;             /* only for LANG_TIME: the format of strftime() */
 	/* the type of a struct or array, or the type at an address if that is no number; else NULL */
 	const struct lang_ctype *c;
-	bool in_kernel; /* the address is one of the Linux kernel's memory */
+	bool in_kernel;        /* the address or the stack is one of the Linux kernel */
+	enum lang_label label; /* only for LANG_LABEL */
 };
 
 /* the elements of a tuple, in order */
@@ -151,6 +125,22 @@ enum lang_source {
 	LANG_SOURCE_PROBE,
 	LANG_SOURCE_ELAPSED,
 	LANG_SOURCE_COMM,
+	LANG_SOURCE_FUNCTION, /* in a probe of the Linux kernel: the name of the function */
+	LANG_SOURCE_FRAMES,
+	LANG_SOURCE_HOST, /* in BEGIN, END and interval: at is an enum lang_host_word */
+};
+
+enum lang_host_word {
+	LANG_HOST_PID,
+	LANG_HOST_TID,
+	LANG_HOST_UID,
+	LANG_HOST_GID,
+	LANG_HOST_CPU,
+	LANG_HOST_NODE,
+	LANG_HOST_PPID,
+	LANG_HOST_USER,
+	LANG_HOST_COMM,
+	LANG_HOST_JIFFIES,
 };
 
 enum lang_whole {
@@ -278,6 +268,7 @@ struct lang_map {
 	uint32_t fine;           /* hist(): 1 + bits; a power of two has 2^bits slots */
 	uint32_t room;
 	bool lru;
+	bool is_shared;                /* threads of kernels use keys that are not their own number */
 	uint32_t key_size, value_size; /* in bytes */
 	uint32_t index;                /* index of the map in the object */
 };
@@ -305,8 +296,10 @@ struct lang_probe {
 	/* only for LANG_IN_LINUX: the ELF section, as libbpf reads it; `section` is the probe as written */
 	const char *linux_section;
 	enum lang_linux_kind linux_kind;
-	uint32_t number;   /* index of the probe among all probes */
-	uint64_t every_ns; /* only for LANG_INTERVAL: the period in ns */
+	const char *function; /* only for LANG_IN_LINUX: the value of `func`, or NULL */
+	const char *usdt;     /* only for a usdt probe: where its arguments are, as the compiler noted it */
+	uint32_t number;      /* index of the probe among all probes */
+	uint64_t every_ns;    /* only for LANG_INTERVAL: the period in ns */
 	uint64_t due_ns;
 	struct lang_block *block;
 };
@@ -436,10 +429,18 @@ const struct lang_function *lang_function_at(uint32_t i); /* returns NULL past t
 const struct lang_record *lang_btf_record(struct lang *l, const char *name); /* "struct path" */
 /* Store the value of an enumerator of the Linux kernel. */
 bool lang_btf_enumerator(struct lang *l, const char *name, uint64_t *value);
+/* Store type, index and bits of a parameter of a kernel function. A NULL name is the result. Returns false if there is none. */
+bool lang_btf_parameter(struct lang *l, const char *function, const char *name, struct lang_type *type, uint32_t *index,
+			uint32_t *bits);
 void lang_btf_members(struct lang *l, struct lang_record *record); /* reads the members of a struct */
 void lang_btf_free(struct lang *l);
 /* Return what a pointer points to. NULL: void. */
 const struct lang_ctype *lang_ctype_target(struct lang *l, const struct lang_ctype *pointer);
+
+/* cli/lang/tree/kallsyms.c: symbols of the running Linux kernel */
+bool lang_kernel_symbol_address(const char *name, uint64_t *address);
+/* Store the function at the address, as vfs_read+16. Returns false if it is not known. */
+bool lang_kernel_symbol(uint64_t address, char *buf, size_t size);
 
 /* cli/lang/tree/ctype.c */
 /* Find a member, also in anonymous structs. *at becomes its offset in bytes. */
@@ -536,6 +537,12 @@ bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
 /* Store the row of a word in a probe of the Linux kernel. Returns false if it has no such word. */
 bool lang_linux_find(const struct lang_probe *probe, const char *word, struct lang_builtin *builtin);
+/* Return the text of the word probe or func. */
+const char *lang_word_text(const struct lang_node *n, const struct lang_probe *probe);
+/* Returns true if the block runs only in the tool. */
+bool lang_is_host(const struct lang_block *block);
+/* Store the row of a word in BEGIN, END and interval. Returns false if they have no such word. */
+bool lang_host_word_find(const char *word, struct lang_builtin *builtin);
 /* Returns true if the block's program runs in the Linux kernel. */
 bool lang_is_linux(const struct lang_block *block);
 /* cli/lang/parse/linux.c: parses a probe of the Linux kernel. Returns false if the word is none. */

@@ -87,6 +87,7 @@ static int add_map(struct gpubpf_loading *l, const struct bpf_map *from, const s
 		return err;
 	}
 	map.object = l->index;
+	map.own_keys = gpubpf_var_tagged(l->btf, map.name, "gpubpf:own_keys");
 	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
 	map.launch_times = gpubpf_var_tagged(l->btf, map.name, "gpubpf:launch_times");
 	map.few = gpubpf_var_tagged(l->btf, map.name, "gpubpf:few");

@@ -2,9 +2,12 @@
 #include "linux_progs.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,11 +17,14 @@
 #include "gpubpf/placement.h"
 #include "internal.h"
 
+#define EVENT_SECTION "perf_event/"
 #define MAX_TARGET 4096                /* maximum length in bytes of an attach target */
 #define MAX_USED 256                   /* maximum number of maps examined for one program */
 
 struct gpubpf_linux {
 	struct bpf_object *obj;
+	struct bpf_link **more; /* [nmore] further links of programs that are attached to each CPU */
+	uint32_t nmore;
 	struct bpf_link **links; /* [nlinks]: by index in object->host, or NULL if not attached */
 	uint32_t nlinks;
 	uint32_t *used; /* [nused]: ids of the maps that loaded programs use */
@@ -109,7 +115,12 @@ static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *ob
 	struct bpf_program *prog;
 	struct bpf_map *map;
 
-	bpf_object__for_each_program(prog, obj) bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
+	bpf_object__for_each_program(prog, obj)
+	{
+		bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
+		if (!strncmp(bpf_program__section_name(prog), EVENT_SECTION, strlen(EVENT_SECTION)))
+			bpf_program__set_type(prog, BPF_PROG_TYPE_PERF_EVENT);
+	}
 	bpf_object__for_each_map(map, obj) choose_map(map, unit_map(unit, index, bpf_map__name(map)), unit);
 }
 
@@ -283,6 +294,81 @@ static struct bpf_link *attach_at(const struct bpf_program *prog, const char *ta
 	return bpf_program__attach_uprobe_opts(prog, -1, binary, offset, &opts);
 }
 
+/* Attaches a uprobe to an offset in a file: uprobe/FILE:+0xOFFSET:0xSEMAPHORE, for a static probe. */
+static struct bpf_link *attach_offset(const struct bpf_program *prog)
+{
+	const char *section = bpf_program__section_name(prog) + strlen("uprobe/"), *place = strstr(section, ":+0x");
+	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	char file[MAX_TARGET];
+	char *end;
+	unsigned long offset = strtoul(place + 2, &end, 0);
+
+	if (*end == ':')
+		opts.ref_ctr_offset = strtoul(end + 1, NULL, 0);
+	snprintf(file, sizeof(file), "%.*s", (int)(place - section), section);
+	return bpf_program__attach_uprobe_opts(prog, -1, file, offset, &opts);
+}
+
+/* Opens the event TYPE:CONFIG:freq:N or TYPE:CONFIG:period:N on one CPU. */
+static int open_event(const char *event, int cpu)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	unsigned long long config, n;
+	char kind[16];
+	unsigned int type;
+
+	if (sscanf(event, "%u:%llu:%15[a-z]:%llu", &type, &config, kind, &n) != 4)
+		return -EINVAL;
+	attr.type = type;
+	attr.config = config;
+	attr.freq = !strcmp(kind, "freq");
+	attr.sample_period = n; /* a union with sample_freq */
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Attaches a program to an event of each CPU that runs. Returns the first link. */
+static struct bpf_link *attach_event(struct gpubpf_linux *k, const struct bpf_program *prog)
+{
+	const char *event = bpf_program__section_name(prog) + strlen(EVENT_SECTION);
+	struct bpf_link *first = NULL, *link, **grown;
+	int cpus = libbpf_num_possible_cpus(), err = 0;
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int fd = open_event(event, cpu);
+
+		link = fd < 0 ? NULL : bpf_program__attach_perf_event(prog, fd);
+		if (!link) {
+			err = fd < 0 ? fd : -errno;
+			if (fd >= 0)
+				close(fd);
+			continue; /* the CPU may be off */
+		}
+		grown = first ? reallocarray(k->more, k->nmore + 1, sizeof(*grown)) : NULL;
+		if (!first) {
+			first = link;
+		} else if (grown) {
+			k->more = grown;
+			k->more[k->nmore++] = link;
+		} else {
+			bpf_link__destroy(link);
+		}
+	}
+	errno = first ? 0 : -err;
+	return first;
+}
+
+static struct bpf_link *attach_by_section(struct gpubpf_linux *k, const struct bpf_program *prog)
+{
+	const char *section = bpf_program__section_name(prog);
+
+	if (!strncmp(section, EVENT_SECTION, strlen(EVENT_SECTION)))
+		return attach_event(k, prog);
+	return !strncmp(section, "uprobe/", 7) && strstr(section, ":+0x") ? attach_offset(prog) :
+									    bpf_program__attach(prog);
+}
+
 static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
@@ -293,7 +379,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 		snprintf(why, size, "%s names no function of a binary; pass --attach %s=BINARY:FUNCTION", target, name);
 		return -EINVAL;
 	}
-	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
+	k->links[i] = target ? attach_at(prog, target) : attach_by_section(k, prog);
 	if (k->links[i])
 		return 0;
 	if (errno == EOPNOTSUPP && !target && gpubpf_has_prog_array(k->obj))
@@ -322,6 +408,10 @@ void gpubpf_linux_detach(struct gpubpf_linux *k)
 		bpf_link__destroy(k->links[i]);
 		k->links[i] = NULL;
 	}
+	for (uint32_t i = 0; k && i < k->nmore; i++)
+		bpf_link__destroy(k->more[i]);
+	if (k)
+		k->nmore = 0;
 }
 
 void gpubpf_linux_destroy(struct gpubpf_linux *k)
@@ -331,6 +421,7 @@ void gpubpf_linux_destroy(struct gpubpf_linux *k)
 	gpubpf_linux_detach(k);
 	bpf_object__close(k->obj);
 	free(k->links);
+	free(k->more);
 	free(k->used);
 	free(k);
 }

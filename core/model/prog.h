@@ -210,6 +210,7 @@ struct gpubpf_map {
 	uint32_t place;     /* enum gpubpf_placement + 1, from map_flags; 0: no placement is specified */
 	bool rdonly;        /* frozen .rodata: programs can only read it, and `init` has its content */
 	bool launch_times;  /* GPUBPF_LAUNCH_TIMES: values begin with a struct gpubpf_times of the kernel's launches */
+	bool own_keys;      /* GPUBPF_OWN_KEYS: each thread uses only keys that no other thread uses */
 	bool scratch;       /* GPUBPF_SCRATCH: only this unit's programs use the map's values */
 	bool few;           /* GPUBPF_FEW: only few threads write to the ring */
 	bool global_data;   /* .data, .bss, .rodata: one value, addressed directly */

@@ -123,9 +123,14 @@ static int check_delete(struct simt *s, uint32_t pc)
 				       map->name);
 	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
 		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
+	if (map && map->own_keys)
+		return harmless(s->v, warn(s->v, pc,
+					   "deletes from map %s, whose keys each belong to one thread (GPUBPF_OWN_KEYS): "
+					   "this is harmless",
+					   name_of(map)));
 	err = warn(s->v, pc,
 		   "a deleted element of map %s may be reused for another key while another thread holds its address; if "
-		   "each thread uses only its own keys, write GPUBPF_SCRATCH after the map's definition",
+		   "each thread uses only its own keys, write GPUBPF_OWN_KEYS after the map's definition",
 		   name_of(map));
 	return map && map->scratch ? harmless(s->v, err) : err;
 }

@@ -213,6 +213,10 @@ struct gpubpf_times {
  */
 #define GPUBPF_LAUNCH_TIMES __attribute__((btf_decl_tag("gpubpf:launch_times")))
 
+/* Write it after the definition of a map in which each thread looks up, updates and deletes only its own keys, such as
+ * the thread's number. Then no thread holds the address of an element that another thread deletes. */
+#define GPUBPF_OWN_KEYS __attribute__((btf_decl_tag("gpubpf:own_keys")))
+
 /* Write it after the definition of a ring into which only few threads of a launch write a record. The verifier warns
  * about the many bytes of records that a launch produces if all its threads write. For this ring, `prog verify` prints
  * the warning only with -v. */

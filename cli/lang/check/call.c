@@ -173,6 +173,15 @@ static struct lang_type check_strings(struct check *c, struct lang_node *n)
 						       (struct lang_type){ LANG_INT, true };
 }
 
+/* Check strerror(n) and similar functions. The host finds the text when it prints the number. */
+static struct lang_type check_label(struct check *c, struct lang_node *n)
+{
+	check_number(c, n->list);
+	return (struct lang_type){ LANG_LABEL, .label = n->function->id == LANG_F_STRERROR ? LANG_LABEL_ERROR :
+							n->function->id == LANG_F_KSYM     ? LANG_LABEL_KERNEL_SYMBOL :
+											     LANG_LABEL_IP4 };
+}
+
 static struct lang_type check_bswap(struct check *c, struct lang_node *n)
 {
 	check_number(c, n->list);
@@ -227,6 +236,7 @@ static struct lang_type call_type(struct check *c, struct lang_node *n)
 	case LANG_F_PRINTF:
 	case LANG_F_WARNF:
 	case LANG_F_ERRORF:
+	case LANG_F_CAT:
 		check_format(c, n);
 		break;
 	case LANG_F_PRINT:
@@ -262,6 +272,10 @@ static struct lang_type call_type(struct check *c, struct lang_node *n)
 	case LANG_F_STRSTR:
 	case LANG_F_STRLEN:
 		return check_strings(c, n);
+	case LANG_F_STRERROR:
+	case LANG_F_KSYM:
+	case LANG_F_NTOP:
+		return check_label(c, n);
 	case LANG_F_BSWAP:
 		return check_bswap(c, n);
 	case LANG_F_LEN:

@@ -464,6 +464,7 @@ static void check_each(struct check *c, struct lang_node *n)
 	else if (map->holds &&
 		 (map->holds->id == LANG_F_HIST || map->holds->id == LANG_F_LHIST || map->holds->id == LANG_F_STATS))
 		lang_fail(c->l, n->a->pos, "print(@x) prints it", "%s does not have a single value", map->holds->shown);
+	map->is_shared |= c->device;
 	if (map->known && map->nkeys && n->var)
 		n->var->type = check_pair(c, map, n->a->pos);
 	if (n->var)

@@ -66,6 +66,17 @@ static bool check_fits_key(struct lang_type to, struct lang_type from)
 	return (to.base == LANG_INT && from.base == LANG_BOOL) || check_same_kind(to, from);
 }
 
+/* Returns true if no other thread of the launch has this key: it has the thread's number. */
+static bool is_own_key(const struct lang_node *n)
+{
+	for (const struct lang_node *k = n->list; k; k = k->next)
+		if (k->kind == LANG_N_BUILTIN &&
+		    ((k->builtin.source == LANG_SOURCE_TRIPLE && !k->value && k->builtin.size == LANG_WHOLE_GLOBAL) ||
+		     !strcmp(k->builtin.name, "tid")))
+			return true;
+	return false;
+}
+
 void check_key(struct check *c, struct lang_node *n)
 {
 	const struct lang_shape *whole;
@@ -80,6 +91,7 @@ void check_key(struct check *c, struct lang_node *n)
 			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses",
 				   "this cannot be part of a key");
 	}
+	n->map->is_shared |= c->device && !is_own_key(n);
 	whole = whole_key(n);
 	if (size > LANG_KEY_SIZE)
 		lang_fail(c->l, n->pos, "combine some elements", "the key has %u bytes; the maximum is %u", size,

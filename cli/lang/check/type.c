@@ -13,6 +13,8 @@ uint32_t lang_size(struct lang_type type)
 		return type.shape ? type.shape->size : 0;
 	case LANG_BUFFER:
 		return 8 + ((type.bytes + 7) & ~7u);
+	case LANG_FRAME_LIST:
+		return 8 + 8 * type.bytes;
 	case LANG_TEXT:
 	case LANG_VOID:
 		return 0;
@@ -23,7 +25,8 @@ uint32_t lang_size(struct lang_type type)
 
 bool lang_is_in_memory(struct lang_type type)
 {
-	return type.base == LANG_NAME || type.base == LANG_TEXT || type.base == LANG_TUPLE || type.base == LANG_BUFFER;
+	return type.base == LANG_NAME || type.base == LANG_TEXT || type.base == LANG_TUPLE ||
+	       type.base == LANG_BUFFER || type.base == LANG_FRAME_LIST;
 }
 
 const char *check_base_name(struct lang_type type)
@@ -44,6 +47,8 @@ const char *check_base_name(struct lang_type type)
 		[LANG_AGGREGATE] = "an aggregation",
 		[LANG_RECORD] = "a struct",
 		[LANG_ARRAY] = "an array",
+		[LANG_LABEL] = "a name",
+		[LANG_FRAME_LIST] = "a stack",
 	};
 
 	return names[type.base];
@@ -62,7 +67,9 @@ bool check_is_text(struct lang_type type)
 bool check_same_kind(struct lang_type a, struct lang_type b)
 {
 	if (a.base != b.base || a.base != LANG_TUPLE)
-		return a.base == b.base && (a.base != LANG_BUFFER || a.bytes == b.bytes);
+		return a.base == b.base && a.label == b.label &&
+		       ((a.base != LANG_BUFFER && a.base != LANG_FRAME_LIST) ||
+			(a.bytes == b.bytes && a.in_kernel == b.in_kernel));
 	if (!a.shape || !b.shape || a.shape->n != b.shape->n)
 		return false;
 	for (uint32_t i = 0; i < a.shape->n; i++)

@@ -46,7 +46,10 @@ static void check_place(struct check *c, const struct lang_node *n)
 struct lang_type check_builtin(struct check *c, struct lang_node *n)
 {
 	const struct lang_builtin *b = &n->builtin;
-	bool anywhere = b->source == LANG_SOURCE_PROBE || b->source == LANG_SOURCE_ELAPSED ||
+	struct lang_type type = { b->base, b->source == LANG_SOURCE_NAMED };
+	const struct lang_record *task;
+	bool anywhere = b->source == LANG_SOURCE_PROBE || b->source == LANG_SOURCE_HOST ||
+			b->source == LANG_SOURCE_ELAPSED ||
 			(b->source == LANG_SOURCE_HELPER && (b->at == 5 || b->at == 7));
 
 	if (c->host && !anywhere)
@@ -56,5 +59,16 @@ struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	c->l->stacks |= b->source == LANG_SOURCE_STACK;
 	if (b->source == LANG_SOURCE_DURATION)
 		c->block->duration = c->l->durations = true;
-	return (struct lang_type){ b->base, b->source == LANG_SOURCE_NAMED };
+	if (b->source == LANG_SOURCE_FRAMES) {
+		type.bytes = (uint32_t)n->value;
+		type.in_kernel = !b->at;
+	}
+	if (b->base == LANG_LABEL)
+		type.label = LANG_LABEL_USER;
+	if (b->source == LANG_SOURCE_HELPER && b->base == LANG_ADDRESS) {
+		task = lang_btf_record(c->l, "struct task_struct");
+		type.c = task ? &task->type : NULL;
+		type.in_kernel = true;
+	}
+	return type;
 }

@@ -13,7 +13,8 @@ struct lang_node *lang_record_args(const struct lang_node *call)
 {
 	struct lang_node *first = call->list;
 
-	if (call->function->id == LANG_F_PRINTF || call->function->id == LANG_F_WARNF || call->function->id == LANG_F_ERRORF)
+	if (call->function->id == LANG_F_PRINTF || call->function->id == LANG_F_WARNF ||
+	    call->function->id == LANG_F_ERRORF || call->function->id == LANG_F_CAT)
 		return first->next;
 	if (call->function->id == LANG_F_PRINT && !(first->kind == LANG_N_MAP && !first->list))
 		return first;

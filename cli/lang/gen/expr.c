@@ -22,6 +22,14 @@ void gen_narrow(struct gen *g, uint32_t bits, bool is_signed)
 	gen_alu_imm(g, is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - bits);
 }
 
+/* Return the offset of a word of the context that every program of this kind may read. */
+static int hidden_word(const struct gen *g)
+{
+	if (!lang_is_linux(g->block))
+		return FIELD(global_linear);
+	return g->probe->linux_kind == LANG_LINUX_TRACEPOINT ? 8 : 0;
+}
+
 /*
  * In the function of a loop, hide the value in r0 from the verifier: r0 ^ x ^ x is r0, but unknown to it. Otherwise it
  * would walk each iteration of a loop that counts a variable. The targets' compilers remove both operations. Clobbers r2.
@@ -31,7 +39,7 @@ void gen_hide(struct gen *g)
 	if (!g->level)
 		return;
 	/* any word of the context is unknown to the verifier */
-	gen_load(g, R2, R9, lang_is_linux(g->block) ? 8 : FIELD(global_linear), 8);
+	gen_load(g, R2, R9, hidden_word(g), 8);
 	gen_alu(g, BPF_XOR, R0, R2);
 	gen_alu(g, BPF_XOR, R0, R2);
 }
@@ -136,6 +144,9 @@ static void emit_builtin(struct gen *g, const struct lang_node *n)
 		break;
 	case LANG_SOURCE_COMM:
 	case LANG_SOURCE_PROBE:
+	case LANG_SOURCE_FUNCTION:
+	case LANG_SOURCE_FRAMES:
+	case LANG_SOURCE_HOST:
 		gen_imm(g, R0, 0); /* the host formats or evaluates this word; the record needs only a placeholder */
 		break;
 	}
@@ -450,6 +461,8 @@ static void call(struct gen *g, const struct lang_node *n)
 		gen_has_key(g, n->list);
 	else if (n->function->id == LANG_F_STRFTIME)
 		gen_expr(g, n->list->next);
+	else if (n->type.base == LANG_LABEL)
+		gen_expr(g, n->list);
 	else if (functions[n->function->id])
 		functions[n->function->id](g, n);
 	else

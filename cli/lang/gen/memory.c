@@ -7,7 +7,7 @@
 
 #include "gen.h"
 
-enum { CURRENT_COMM = 16, TASK_NAME = 16, PROBE_READ = 112, PROBE_READ_KERNEL = 113 };
+enum { CURRENT_COMM = 16, TASK_NAME = 16, PID_TGID = 14, GET_STACK = 67, PROBE_READ = 112, PROBE_READ_KERNEL = 113 };
 
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
@@ -84,12 +84,33 @@ bool gen_reads_kernel(const struct gen *g, const struct lang_node *address)
 	       (g->probe->linux_kind == LANG_LINUX_KPROBE || g->probe->linux_kind == LANG_LINUX_KRETPROBE);
 }
 
+/* Store a stack: the process if the stack is that of a program, then the addresses, which zeros follow. */
+static void frames(struct gen *g, const struct lang_node *n, int to)
+{
+	gen_imm(g, R0, 0);
+	for (uint32_t i = 0; i < lang_size(n->type); i += 8)
+		gen_store(g, R10, to + (int)i, R0, 8);
+	if (n->builtin.at) {
+		gen_call(g, PID_TGID);
+		gen_alu_imm(g, BPF_RSH, R0, 32);
+		gen_store(g, R10, to, R0, 8);
+	}
+	gen_mov(g, R1, R9);
+	gen_mov(g, R2, R10);
+	gen_alu_imm(g, BPF_ADD, R2, to + 8);
+	gen_imm(g, R3, 8 * n->type.bytes);
+	gen_imm(g, R4, n->builtin.at);
+	gen_call(g, GET_STACK);
+}
+
 static void word(struct gen *g, const struct lang_node *n, int to)
 {
 	if (n->builtin.source == LANG_SOURCE_COMM)
 		task_name(g, to);
-	else if (n->builtin.source == LANG_SOURCE_PROBE)
-		gen_literal(g, g->probe->section, to);
+	else if (n->builtin.source == LANG_SOURCE_PROBE || n->builtin.source == LANG_SOURCE_FUNCTION)
+		gen_literal(g, lang_word_text(n, g->probe), to);
+	else if (n->builtin.source == LANG_SOURCE_FRAMES)
+		frames(g, n, to);
 	else
 		gen_copy(g, R10, to, R9, n->type.base == LANG_KERNEL ? FIELD(kernel_name) : (int)n->builtin.at,
 			 GPUBPF_CTX_NAME);

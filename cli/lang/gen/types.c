@@ -112,6 +112,8 @@ static int number_type(struct types *t, struct lang_type type)
 		return name_type(t);
 	case LANG_TUPLE:
 		return tuple_type(t, type.shape);
+	case LANG_FRAME_LIST:
+		return array_type(t, u64_type(t), 1 + type.bytes);
 	case LANG_BUFFER:
 		return buffer_type(t, lang_size(type) - 8);
 	default:
@@ -240,6 +242,8 @@ static void define_maps(struct types *t)
 
 		define(t, m->object_name, array ? BPF_MAP_TYPE_ARRAY : hash, m->nkeys ? m->room : 1, key_type(t, m),
 		       value_type(t, m));
+		if (!m->is_shared && m->nkeys && !t->l->linux_probes)
+			btf__add_decl_tag(t->btf, "gpubpf:own_keys", t->var[t->out->nmaps - 1], -1);
 	}
 }
 

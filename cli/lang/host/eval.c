@@ -76,6 +76,8 @@ static uint64_t builtin(struct lang_host *h, const struct lang_node *n)
 {
 	const struct lang_builtin *b = &n->builtin;
 
+	if (b->source == LANG_SOURCE_HOST)
+		return lang_host_word(b->at);
 	if (b->source == LANG_SOURCE_ELAPSED)
 		return gpubpf_now_ns() - h->start_ns;
 	if (b->source == LANG_SOURCE_HELPER)
@@ -162,6 +164,10 @@ static uint64_t call(struct lang_host *h, const struct lang_node *n)
 		return find(h, n);
 	case LANG_F_STRFTIME:
 		return lang_eval(h, n->list->next);
+	case LANG_F_STRERROR:
+	case LANG_F_KSYM:
+	case LANG_F_NTOP:
+		return lang_eval(h, n->list);
 	case LANG_F_STRNCMP:
 	case LANG_F_STRCONTAINS:
 	case LANG_F_STRSTR:

@@ -136,6 +136,9 @@ void lang_host_finish(struct lang_host *h)
 	for (uint32_t i = 0; i < LANG_MAPS; i++)
 		lang_rows_finish(&h->cleared[i]);
 	lang_rows_invalidate(h);
+	lang_frames_free(h);
+	for (uint32_t i = 0; i < h->nprocesses; i++)
+		free(h->process[i].mappings);
 	free(h->process);
 	free(h->queue);
 	h->queue = NULL;

@@ -48,8 +48,11 @@ struct lang_host {
 	struct lang_process {
 		uint32_t pid;
 		char name[16];
+		char *mappings; /* /proc/PID/maps when it was read last, or NULL */
+		uint64_t read_ns;
 	} *process; /* [nprocesses] the processes of the session so far, and their names */
 	uint32_t nprocesses;
+	struct lang_file *files;    /* files whose symbols were read for stacks */
 	uint64_t value[LANG_SLOTS]; /* the value that lang_row_read() read last */
 	uint8_t *queue;
 	size_t queued, room;
@@ -99,8 +102,16 @@ void lang_show_inline(struct lang_host *h, struct lang_type type, const uint8_t 
 /* Print the bytes of buf(), at most `capacity`. style: 0 prints printable characters as they are, x all bytes as \xNN, h as NN NN. */
 void lang_show_buffer(const uint8_t *at, uint32_t capacity, char style, FILE *out);
 
+/* frames.c: the value of a word of the host, numbers that are printed as texts, and stacks of the Linux kernel's probes */
+uint64_t lang_host_word(enum lang_host_word word);
+void lang_show_label(enum lang_label label, uint64_t v, FILE *out);
+void lang_show_frames(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out);
+void lang_frames_free(struct lang_host *h);
+
 /* process.c: names of the session's processes, which are read while the processes run */
 void lang_note_processes(struct lang_host *h);
+/* Return the mappings of a process as in /proc/PID/maps, read now or while the process ran, or NULL. */
+const char *lang_process_mappings(struct lang_host *h, uint32_t pid);
 const char *lang_process_name(const struct lang_host *h, uint32_t pid);
 
 /* operate.c */

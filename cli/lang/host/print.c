@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executes actions, for records of GPU kernels and for blocks on the host: printf(), print(), time(), exit() and more. */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host.h"
 
@@ -27,7 +30,7 @@ static void read_argument(struct lang_host *h, const struct lang_node *n, const 
 
 	*a = (struct argument){ .type = n->type, .text = (const char *)a->bytes };
 	if (n->type.base == LANG_TEXT && *data) {
-		a->text = n->kind == LANG_N_STRING ? n->text : probe->section;
+		a->text = n->kind == LANG_N_STRING ? n->text : lang_word_text(n, probe);
 		return;
 	}
 	if (n->type.base == LANG_TEXT || n->type.base == LANG_NAME) {
@@ -139,6 +142,33 @@ static void print_message(struct lang_host *h, const struct lang_node *call, con
 	fputc('\n', h->out);
 }
 
+/* Print the file whose name the format makes. A pipe or a device must not delay the tool. */
+static void print_file(struct lang_host *h, const struct lang_node *call, const struct lang_probe *probe,
+		       const uint8_t *data)
+{
+	FILE *out = h->out;
+	char *name = NULL, bytes[65536];
+	size_t size = 0;
+	ssize_t n;
+	int fd;
+
+	h->out = open_memstream(&name, &size);
+	if (h->out) {
+		print_format(h, call, probe, data);
+		fclose(h->out);
+	}
+	h->out = out;
+	fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	n = fd >= 0 ? read(fd, bytes, sizeof(bytes)) : -1;
+	if (n > 0)
+		fwrite(bytes, 1, (size_t)n, out);
+	else if (n < 0)
+		fprintf(out, "cat: %s: %s\n", name ? name : "", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(name);
+}
+
 static void fail_assertion(struct lang_host *h, const struct lang_node *call)
 {
 	uint32_t line, column;
@@ -190,6 +220,9 @@ void lang_act(struct lang_host *h, const struct lang_node *call, const struct la
 		break;
 	case LANG_F_ERRORF:
 		print_message(h, call, probe, data, "ERROR");
+		break;
+	case LANG_F_CAT:
+		print_file(h, call, probe, data);
 		break;
 	case LANG_F_ASSERT:
 		fail_assertion(h, call);

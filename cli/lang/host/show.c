@@ -131,6 +131,10 @@ static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t
 		show_time(type.format, v, out);
 	else if (type.base == LANG_PROCESS)
 		fprintf(out, "%s", lang_process_name(h, (uint32_t)v));
+	else if (type.base == LANG_LABEL)
+		lang_show_label(type.label, v, out);
+	else if (type.base == LANG_FRAME_LIST)
+		lang_show_frames(h, type, at, out);
 	else if (type.base == LANG_STACK)
 		show_stack(h, v, out);
 	else if (type.base == LANG_ADDRESS)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values in blocks on the host that are bytes in memory: strings, tuples and buffers. Also functions of strings. */
+#include <errno.h>
 #include <string.h>
 
 #include "gpubpf/ctx.h"
@@ -59,7 +60,8 @@ static void put_memory(struct lang_host *h, const struct lang_node *n, uint8_t *
 		put_text(to, n->text);
 		break;
 	case LANG_N_BUILTIN:
-		put_text(to, h->probe->section);
+		put_text(to, n->builtin.source == LANG_SOURCE_HOST ? program_invocation_short_name :
+								     lang_word_text(n, h->probe));
 		break;
 	case LANG_N_VAR:
 		memcpy(to, n->var->text, lang_size(n->type));

@@ -2,6 +2,7 @@
 /* Values that are known when the text is compiled: sizeof(), getopt(), and the distance between clocks. */
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "parse.h"
 
@@ -132,12 +133,26 @@ static struct lang_node *option(struct lang_parser *p, uint32_t pos)
 	return option_value(p, find_option(p->l, name), other, pos);
 }
 
+/* Parse kaddr("name"), the address of a symbol of the Linux kernel. */
+static struct lang_node *kernel_address(struct lang_parser *p, uint32_t pos)
+{
+	const char *name = p->lex.string;
+	uint64_t value = 0;
+
+	lang_expect(p, LANG_T_STRING, "as the name of the symbol");
+	if (!p->l->failed && !lang_kernel_symbol_address(name, &value))
+		lang_fail(p->l, pos, "grep NAME /proc/kallsyms lists the symbols, with addresses for root",
+			  "the Linux kernel has no symbol %.60s, or hides its address", name);
+	lang_expect(p, LANG_T_CLOSE, "after the name");
+	return constant(p, pos, value, LANG_ADDRESS);
+}
+
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos)
 {
 	static const struct {
 		const char *name;
 		struct lang_node *(*parse)(struct lang_parser *p, uint32_t pos);
-	} calls[] = { { "sizeof", size_of }, { "offsetof", offset_of }, { "getopt", option } };
+	} calls[] = { { "sizeof", size_of }, { "offsetof", offset_of }, { "getopt", option }, { "kaddr", kernel_address } };
 	uint64_t value;
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -145,6 +160,8 @@ struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_
 			lang_expect(p, LANG_T_OPEN, "after the function's name");
 			return calls[i].parse(p, pos);
 		}
+	if (!strcmp(word, "ncpus"))
+		return constant(p, pos, (uint64_t)sysconf(_SC_NPROCESSORS_CONF), LANG_INT);
 	return lang_enumerator(p, word, &value) ? constant(p, pos, value, LANG_INT) : NULL;
 }
 

@@ -25,6 +25,13 @@ const struct lang_ctype *lang_pointers(struct lang_parser *p, const struct lang_
 struct lang_record *lang_record_named(struct lang_parser *p, const char *name);
 /* Return the bytes of a type, or refuse one whose size is not known. */
 uint32_t lang_ctype_size(struct lang_parser *p, const struct lang_ctype *c, uint32_t pos);
+/* usdt.c: returns the section of a usdt probe, and notes the places of its arguments in the probe */
+const char *lang_usdt_section(struct lang_lex *x, struct lang_probe *probe, const char *binary, const char *provider,
+			      const char *name);
+/* linux.c: returns the value of a word that is an expression in probes of the Linux kernel, or NULL */
+struct lang_node *lang_linux_value(struct lang_parser *p, const char *word, uint32_t pos);
+/* linux.c: returns args.NAME of a kernel function */
+struct lang_node *lang_parameter_field(struct lang_parser *p, uint32_t pos);
 /* record.c: parses a definition of struct, union, enum or typedef */
 void lang_type_definition(struct lang_parser *p);
 /* Store the value of an enumerator of the text. */

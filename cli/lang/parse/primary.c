@@ -127,6 +127,9 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 		lang_expect(p, LANG_T_ARROW, "after args");
 	if (lang_is_linux(block) && block->probes->linux_kind == LANG_LINUX_TRACEPOINT)
 		return lang_tracepoint_field(p, pos);
+	if (lang_is_linux(block) &&
+	    (block->probes->linux_kind == LANG_LINUX_FENTRY || block->probes->linux_kind == LANG_LINUX_FEXIT))
+		return lang_parameter_field(p, pos);
 	if (lang_is_linux(block))
 		lang_fail(p->l, pos, "use arg0 to arg5", "args.NAME is for GPU kernels and tracepoints");
 	if (!block->nargs)
@@ -185,6 +188,26 @@ static void frames(struct lang_parser *p, const struct lang_node *n)
 	p->l->frames = (uint32_t)requested;
 }
 
+/* Parse what may follow ustack or kstack in a probe of the Linux kernel: (n), (perf), (bpftrace, n). */
+static void kept_frames(struct lang_parser *p, struct lang_node *n)
+{
+	n->value = LANG_KEPT_FRAMES;
+	if (!lang_accept(p, LANG_T_OPEN) || lang_accept(p, LANG_T_CLOSE))
+		return;
+	if (lang_word_is(p, "perf") || lang_word_is(p, "bpftrace") || lang_word_is(p, "raw")) {
+		lang_next(&p->lex);
+		if (lang_accept(p, LANG_T_CLOSE))
+			return;
+		lang_expect(p, LANG_T_COMMA, "before the number");
+	}
+	n->value = p->lex.number;
+	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_MAX_KEPT_FRAMES))
+		lang_fail(p->l, p->lex.pos, "write it without a number for 16 functions",
+			  "%s() takes 1 to %u in a probe of the Linux kernel", n->text, LANG_MAX_KEPT_FRAMES);
+	lang_expect(p, LANG_T_NUMBER, "as the number of functions");
+	lang_expect(p, LANG_T_CLOSE, "after the number");
+}
+
 static struct lang_node *truth(struct lang_parser *p, bool value, uint32_t pos)
 {
 	struct lang_node *n = lang_node(p, LANG_N_NUMBER, pos);
@@ -202,7 +225,8 @@ static struct lang_node *options(struct lang_parser *p, struct lang_node *n)
 {
 	const char *option = "";
 
-	if (n->builtin.source == LANG_SOURCE_STACK || !lang_accept(p, LANG_T_OPEN))
+	if (n->builtin.source == LANG_SOURCE_STACK || n->builtin.source == LANG_SOURCE_FRAMES ||
+	    !lang_accept(p, LANG_T_OPEN))
 		return n;
 	if (p->lex.token == LANG_T_WORD) {
 		option = p->lex.string;
@@ -218,6 +242,8 @@ static struct lang_node *options(struct lang_parser *p, struct lang_node *n)
 /* Find the row of a word. Probes of the Linux kernel have their own words. */
 static bool find_word(struct lang_parser *p, const char *word, uint32_t pos, struct lang_builtin *builtin)
 {
+	if (lang_is_host(p->block) && lang_host_word_find(word, builtin))
+		return true;
 	if (!lang_is_linux(p->block))
 		return lang_builtin_find(word, builtin);
 	if (lang_linux_find(p->block->probes, word, builtin))
@@ -225,7 +251,7 @@ static bool find_word(struct lang_parser *p, const char *word, uint32_t pos, str
 	if (!lang_builtin_find(word, builtin))
 		return false;
 	lang_fail(p->l, pos,
-		  "pid, tid, comm, uid, gid, cpu, nsecs, elapsed, rand, probe, arg0 to arg5 and retval are possible",
+		  "pid, tid, comm, uid, gid, cpu, nsecs, elapsed, probe, func, ustack, kstack, arg0 to arg5 and retval are possible",
 		  "%s is not available at %.100s", word, p->block->probes->section);
 	return true;
 }
@@ -250,6 +276,8 @@ static struct lang_node *word_node(struct lang_parser *p)
 	if (n)
 		return n;
 	n = lang_constant(p, word, pos);
+	if (!n)
+		n = lang_linux_value(p, word, pos);
 	if (n)
 		return n;
 	if (lang_function_find(word)) {
@@ -268,6 +296,8 @@ static struct lang_node *word_node(struct lang_parser *p)
 		triple(p, n);
 	else if (n->builtin.source == LANG_SOURCE_STACK)
 		frames(p, n);
+	else if (n->builtin.source == LANG_SOURCE_FRAMES)
+		kept_frames(p, n);
 	else if (p->lex.token == LANG_T_DOT)
 		lang_fail(p->l, p->lex.pos,
 			  "use lid.x (thread in its block) or gid.x (thread in the launch); bid, bdim and gdim have "

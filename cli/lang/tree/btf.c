@@ -184,3 +184,28 @@ void lang_btf_members(struct lang *l, struct lang_record *r)
 		end = &m->next;
 	}
 }
+
+bool lang_btf_parameter(struct lang *l, const char *function, const char *name, struct lang_type *type, uint32_t *index,
+			uint32_t *bits)
+{
+	const struct btf *btf = kernel_types(l);
+	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct lang_ctype *c = NULL;
+	uint32_t i = 0;
+
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	if (!t)
+		return false;
+	while (name && i < btf_vlen(t) && strcmp(name_at(l, btf_params(t)[i].name_off), name))
+		i++;
+	if (name && i == btf_vlen(t))
+		return false;
+	*index = name ? i : btf_vlen(t);
+	c = read_type(l, name ? btf_params(t)[i].type : t->type);
+	*type = c && c->kind != LANG_C_RECORD && c->kind != LANG_C_ARRAY ? lang_type_of(l, c) :
+									   (struct lang_type){ LANG_INT };
+	type->in_kernel = true;
+	*bits = c && c->kind == LANG_C_INT ? 8 * c->bytes : 64;
+	return true;
+}

@@ -51,6 +51,29 @@ static bool argument(const char *word, struct lang_builtin *builtin)
 	return true;
 }
 
+bool lang_host_word_find(const char *word, struct lang_builtin *builtin)
+{
+	static const struct lang_builtin words[] = {
+		{ "pid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_PID, 8 },
+		{ "tid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_TID, 8 },
+		{ "uid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_UID, 8 },
+		{ "gid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_GID, 8 },
+		{ "cpu", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_CPU, 8 },
+		{ "numaid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_NODE, 8 },
+		{ "ppid", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_PPID, 8 },
+		{ "username", LANG_LABEL, LANG_SOURCE_HOST, LANG_HOST_USER, 8 },
+		{ "comm", LANG_NAME, LANG_SOURCE_HOST, LANG_HOST_COMM, 0 },
+		{ "jiffies", LANG_INT, LANG_SOURCE_HOST, LANG_HOST_JIFFIES, 8 },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i].name, word)) {
+			*builtin = words[i];
+			return true;
+		}
+	return false;
+}
+
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin)
 {
 	for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++)

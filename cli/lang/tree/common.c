@@ -153,6 +153,19 @@ bool lang_has_device_probes(const struct lang *l)
 	return false;
 }
 
+const char *lang_word_text(const struct lang_node *n, const struct lang_probe *probe)
+{
+	return n->builtin.source == LANG_SOURCE_FUNCTION ? probe->function : probe->section;
+}
+
+bool lang_is_host(const struct lang_block *block)
+{
+	for (const struct lang_probe *p = block->probes; p; p = p->next)
+		if (p->when == LANG_ON_DEVICE || p->when == LANG_IN_LINUX)
+			return false;
+	return true;
+}
+
 bool lang_is_linux(const struct lang_block *block)
 {
 	return block->probes && block->probes->when == LANG_IN_LINUX;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tool.sh GPUBPF OBJECTS: tests one-liners on the command line that need no device.
 . "$(dirname "$0")/../lib.sh"
-run "$GPUBPF" -e 'gpu/exit/* { @ = cnt(); }' -- touch "$T/started"; is 125 "a wrong program"; [ ! -e "$T/started" ]; ok $? "is not run"
-says '^gpubpf: -e:1:18: cnt is not known$' "its place"; says '^                   ^$' "is marked"; says '^try: did you mean count?$' "with what to do"
+run "$GPUBPF" -e 'gpu/exit/* { @ = coun(); }' -- touch "$T/started"; is 125 "a wrong program"; [ ! -e "$T/started" ]; ok $? "is not run"
+says '^gpubpf: -e:1:18: coun is not known$' "its place"; says '^                   ^$' "is marked"; says '^try: did you mean count?$' "with what to do"
 run "$GPUBPF" -e 'config = { max_loop_steps = 1000000 } gpu/exit/* { for ($i : 0..arg0) { @ = count(); } }' -- true; is 125 "one that the verifier refuses"; says ' at -e:1: config' "with its line"
 run "$GPUBPF" -e 'gpu/exit/* { while (1) { @++; } }' -- true; is 125 "a loop without end"; says '^gpubpf: -e:1:14: this loop never ends' "is named"
 run "$GPUBPF" -e 'BEGIN { @x[1, "a"] = 5; print(@x); exit(3); }' -- true; is 3 "exit(STATUS)"; says '^@x\[1, a\]: 5$' "maps without a probe in kernels"
@@ -53,12 +53,43 @@ else
 	else
 		skip "tracepoints" "tracefs is not mounted"
 	fi
+	run "$GPUBPF" -e 'profile:hz:999 /comm == "busy"/ { @[comm] = count(); @u[ustack(2)] = count(); @k[kstack(2)] = count(); } END { print(@["busy"] > 0); }' -- sh -c 'cp "$(command -v sh)" "$1/busy"; timeout 1 "$1/busy" -c "while :; do :; done"; true' sh "$T"
+	is 0 "profile"; says '^true$' "samples a busy process"; says '^@u\[$' "with its stack"
+	run "$GPUBPF" -e 'software:faults:1 /comm == "ls"/ { @ = count(); @a[curtask->comm, pcomm != "", ppid > 0, username, cgroup > 0] = count(); } END { print(@ > 0); }' -- ls /
+	is 0 "events of software"; says '^true$' "are counted"; says "^@a\[ls, true, true, $(id -un), true\]: " "with members of the task"
+	run "$GPUBPF" -e 'rawtracepoint:sched_switch { @ = count(); @a = max(arg0); }' -- sleep 0.1; is 0 "a raw tracepoint"; says '^@: [1-9]\|is not attached' "counts or is reported"
+	run "$GPUBPF" -e 'fentry:vfs_read { @ = max(args.count); } fexit:vfs_read { @r = max(retval); @n[args.file->f_mode > 0] = count(); }' -- cat /etc/hostname; is 0 "fentry"; says '^@: [1-9]\|is not attached' "counts or is reported"
+	python=$(ls /usr/bin/python3.?? 2> /dev/null | head -1)
+	if readelf -n "$python" 2> /dev/null | grep -q 'Name: gc__start'; then
+		run "$GPUBPF" -e "usdt:$python:python:gc__start /comm == \"gc\"/ { @start[arg0] = count(); } usdt:$python:gc__done /comm == \"gc\"/ { @done = sum(arg0 < 1000000000); } END { print((@start[2] > 2, @done > 2)); }" -- "$python" -c 'import gc; open("/proc/self/comm", "w").write("gc"); [gc.collect() for i in range(3)]'
+		is 0 "usdt probes"; says '^(true, true)$' "have their arguments"
+	else
+		skip "usdt probes" "no python with usdt probes"
+	fi
+	run "$GPUBPF" -e 'uprobe:libc:malloc /comm == "waits"/ { print(ustack(3)); printf("%s %d\n", func, reg("ip") > 0); exit(); }' -- python3 -c 'import os, sys, time
+open("/proc/self/comm", "w").write("waits")
+for i in range(1000):
+    x = bytearray(50000 + i)
+    if os.path.getsize(sys.argv[1]): break
+    time.sleep(0.01)
+print("printed" if i < 999 else "never")' "$T/err"
+	is 0 "stacks of programs"; prints '^printed$' "are printed while the program runs"; says '^malloc 1$' "with func and registers"; says 'malloc+0$' "and their functions"
 	run "$GPUBPF" -e 'uprobe:/bin/ls:no_such_function { @ = count(); }' -- true; is 0 "a function that does not exist"; says 'is not attached' "is reported"
 fi
 run "$GPUBPF" -e 'uprobe:/bin/ls { @ = 1; }' -- true; is 125 "a probe without a function"; says '^gpubpf: -e:1:1: uprobe:/bin/ls needs 2 parts after uprobe:$' "is refused"
 run "$GPUBPF" -e 'uprobe:/bin/ls:main { @ = lid; }' -- true; is 125 "a word of GPU kernels"; says '^gpubpf: -e:1:27: lid is not available at uprobe:/bin/ls:main$' "is refused"
 run "$GPUBPF" -e 'kprobe:vfs_* { @ = 1; }' -- true; is 125 "a glob"; says 'globs are only supported for GPU kernels' "is refused"
-run "$GPUBPF" -e 'profile:hz:99 { @ = 1; }' -- true; is 125 "profile"; says 'probes of this kind are not supported: profile:hz:99' "is refused"
+run "$GPUBPF" -e 'profile:hz:x { @ = 1; }' -- true; is 125 "a profile without a number"; says 'not an interval of samples' "is refused"
+run "$GPUBPF" -e 'software:nothing:1 { @ = 1; }' -- true; is 125 "an event that does not exist"; says 'software:nothing is not an event' "is refused"
+run "$GPUBPF" -e 'iter:task { @ = 1; }' -- true; is 125 "iter"; says 'probes of this kind are not supported: iter:task' "is refused"
+run "$GPUBPF" -e "usdt:$(command -v env):nothing { @ = 1; }" -- true; is 125 "a usdt probe that does not exist"; says 'has no usdt probe nothing$' "is refused"
+run "$GPUBPF" -e 'gpu/exit/* { print(ksym(1)); cat("/none"); }' --emit "$T/label.bpf.o"; is 0 "names of numbers in kernels"
+run "$GPUBPF" -e 'BEGIN { print((comm == "gpubpf", pid > 0, uid, numaid >= 0, ncpus > 0, cpu >= 0, ppid > 0, jiffies > 0)); print((username,)); cat("/proc/%d/comm", pid); cat("/none"); }' -- true
+is 0 "words of the host"; says "^(true, true, $(id -u), true, true, true, true, true)$" "are those of the tool"; says "^($(id -un),)$" "with the user's name"; says '^gpubpf$' "and files"; says '^cat: /none: No such file' "or the reason"
+run "$GPUBPF" run --emit "$T/own.bpf.o" -e 'gpu/entry/* { @s[tid] = nsecs; @k[kernel, gid] = 1; } gpu/exit/* /@s[tid]/ { delete(@s[tid]); delete(@k[kernel, gid]); }'
+run "$GPUBPF" prog verify "$T/own.bpf.o"; is 0 "a thread's own keys"; ! grep -q "may be reused" "$T/out" "$T/err"; ok $? "are deleted without a warning"
+run "$GPUBPF" run --emit "$T/own.bpf.o" -e 'gpu/entry/* { @s[lid] = nsecs; } gpu/exit/* { delete(@s[lid]); }'
+run "$GPUBPF" prog verify "$T/own.bpf.o"; grep -q 'may be reused' "$T/out" "$T/err"; ok $? "keys of several threads bring one"
 run "$GPUBPF" -e 'uprobe:/bin/ls:main, gpu/exit/* { @ = 1; }' -- true; is 125 "a probe of a kernel and of a GPU"; says 'share a block only with' "is refused"
 for long in '0 + ' '(uint8)' '1 || ' '1 ? 1 : ' '*' 'args.a['; do
 	python3 -c "import sys; open(sys.argv[1], 'w').write('gpu/exit/*(int *a) { @ = sum(' + sys.argv[2] * 100000 + '1); }')" "$T/long.bt" "$long"
