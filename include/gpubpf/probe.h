@@ -213,8 +213,8 @@ struct gpubpf_times {
  */
 #define GPUBPF_LAUNCH_TIMES __attribute__((btf_decl_tag("gpubpf:launch_times")))
 
-/* Write it after the definition of a map in which each thread looks up, updates and deletes only its own keys, such as
- * the thread's number. Then no thread holds the address of an element that another thread deletes. */
+/* Write it after the definition of a map in which each thread uses only its own keys, such as the thread's number.
+ * Then no thread holds the address of an element that another thread deletes. */
 #define GPUBPF_OWN_KEYS __attribute__((btf_decl_tag("gpubpf:own_keys")))
 
 /* Write it after the definition of a ring into which only few threads of a launch write a record. The verifier warns
