@@ -182,8 +182,8 @@ static int check_layouts(const struct joining *j, struct gpubpf_diag *diag)
 	for (uint32_t m = 0; m < gpubpf_session_unit(j->s)->nmaps; m++)
 		if (!layout_serves(j, m, j->use[m]))
 			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-					       "map %s was laid out for programs that only add to it or only take maxima, but the new "
-					       "object's programs do more; load this object first",
+					       "the layout of map %s supports only additions or only maxima, but the new object's programs "
+					       "do more; load this object first",
 					       j->unit.maps[m].name);
 	return 0;
 }
