@@ -174,6 +174,15 @@ static struct gpubpf_plan *read_plan(struct gpubpf_dispatch_entry *dispatch)
 	return plan;
 }
 
+/* Open the device, so that the session lists it, although its launches need no twin. */
+static void open_device(void *device)
+{
+	struct gpubpf_reason why;
+
+	if (gpubpf_client_can_request())
+		gpubpf_device_make_ready(device, &why);
+}
+
 bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool may_wait)
 {
 	struct gpubpf_plan *plan = read_plan(dispatch);
@@ -191,8 +200,11 @@ bool gpubpf_twin_refresh_binding(struct gpubpf_dispatch_entry *dispatch, bool ma
 			gpubpf_run_on_agent_thread(refresh_matching, &refresh_args);
 	} else if (plan) {
 		gpubpf_twin_clear_binding(dispatch, plan, may_wait);
-		if (atomic_load(&dispatch->is_timed))
+		if (atomic_load(&dispatch->is_timed)) {
 			gpubpf_kernel_table_set_state(dispatch->entry, GPUBPF_KERNEL_TIMED, "");
+			if (may_wait && !gpubpf_hook_callbacks)
+				gpubpf_run_on_agent_thread(open_device, dispatch->device);
+		}
 	}
 	free(plan);
 	return wanted;

@@ -59,6 +59,7 @@ run "$GPUBPF" run -p kerneltime -v -- "$LOOP" 4 0; is 42 "kerneltime alone"; say
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "and each launch has a time"
 run "$GPUBPF" run -p kerneltime -j -r "$T/r" -- "$LOOP" 16 0
 [ "$(json2 "[(k['route'], k['launches'], k['probed']) for k in r['kernels']], [e['value']['launches']['count'] for m in r['maps'] if m['name'] == 'kerneltime' for e in m['entries']]")" = "[('runtime', 16, 16)] [16]" ]; ok $? "in JSON"
+[ "$(json2 "[(d['launches'], d['probed'], d['program'].split('/')[-1]) for d in r['device_list']]")" = "[(16, 16, 'loop')]" ]; ok $? "the session lists the device, although no twin needs it"
 run "$GPUBPF" run -p blocktime -- "$LOOP" 4 0; says 'unprobed launches is not known, because none was measured' "the factor against unprobed launches is not known without any"
 factor="[(m['unprobed_factor'], m.get('unprobed_launches')) for m in r['maps'] if m['name'] == 'blocktime'][0]"
 run "$GPUBPF" run -p blocktime -j -r "$T/r" -- "$LOOP" 16 0; [ "$(json2 "$factor")" = "(None, None)" ]; ok $? "in JSON: $(json2 "$factor")"
