@@ -9,6 +9,7 @@
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
+#define HOST_CALL_COST 10000 /* a call takes about 10 us; as helper 524, each ns counts as an instruction */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
@@ -384,6 +385,12 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 			      insn->imm, (*h)->name);
 	if ((*h)->op == GPUBPF_OP_TAIL_CALL && v->cur->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "makes a tail call while it holds a reserved record");
+	if ((*h)->op == GPUBPF_OP_HOST_CALL && v->cur->nrefs) {
+		gpubpf_diag_remedy(v->diag, "submit or discard the record before the call");
+		return refuse(v, GPUBPF_E_REF_LEAK,
+			      "waits for the host (helper %d) while it holds a reserved record, at which the ring's reader stops",
+			      insn->imm);
+	}
 	if (is_of_run(*h) && !v->prog->is_run && v->prog->site != GPUBPF_SITE_NONE) {
 		gpubpf_diag_remedy(v->diag, "put the program into a section gpu/run/NAME, and run it with gpubpf prog run");
 		return refuse(v, GPUBPF_E_BAD_HELPER,
@@ -434,6 +441,8 @@ static void note_call(struct verifier *v, const struct call *c)
 	/* ringbuf_reserve sets alloc, ringbuf_output sets out_bytes; the other member is 0 */
 	if (c->map && use & GPUBPF_USE_OUTPUT)
 		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
+	if (c->h->op == GPUBPF_OP_HOST_CALL)
+		v->cur->tally.cost.insns += HOST_CALL_COST;
 	if (c->h->class == GPUBPF_CLASS_PRINT)
 		v->cur->tally.cost.prints++;
 	facts_helper(f, c->h);

@@ -126,6 +126,20 @@ enum {
 	} map SEC(".maps")
 
 /*
+ * A function of the host. `in` is the type of its argument and `out` the type of its output, each of at most 512 bytes.
+ * The tool registers the function by the map's name (gpubpf_map__register_host_call(), Session.host_call() in Python).
+ * The program calls it and waits:
+ *
+ *	GPUBPF_HOST_CALL(policy, struct question, struct answer);
+ *	...
+ *	long result = gpubpf_call_host(&policy, &question, &answer);
+ *
+ * `n` of GPUBPF_HOST_CALLS() is the number of warps, on CPUs of work-items, that may wait at the same time.
+ */
+#define GPUBPF_HOST_CALLS(map, in, out, n) GPUBPF_MAP(map, BPF_MAP_TYPE_HOST_CALL, in, out, n)
+#define GPUBPF_HOST_CALL(map, in, out) GPUBPF_HOST_CALLS(map, in, out, 512)
+
+/*
  * Log2 histograms. Slot 0 counts zeros, and slot i counts the values from 2^(i-1) to below 2^i. The tool recognizes a
  * histogram by its type, and draws it.
  *

@@ -5,7 +5,9 @@
  *
  *   loads, stores     gpubpf_load_u32/u64 and gpubpf_store_u32/u64: relaxed, of aligned words;
  *                     gpubpf_load_acquire_*, gpubpf_store_release_*;
- *                     gpubpf_fence: acquire and release at device scope; gpubpf_fence_system
+ *                     gpubpf_fence: acquire and release at device scope; gpubpf_fence_system.
+ *                     gpubpf_load_system_u64, gpubpf_store_system_u64: relaxed, for memory that the host accesses while
+ *                     kernels run; without GPUBPF_HAS_SYSTEM_WORDS they are the same as at device scope
  *   atomics           acquire and release: gpubpf_rmw_<add|or|and|xor|xchg>_<type>, gpubpf_cas_<type>;
  *                     relaxed: gpubpf_add_<type>, gpubpf_fetch_add_relaxed_<type>, gpubpf_cas_relaxed_<type>
  *   coordinates       gpubpf_block_idx_at(i), block_dim_at, thread_idx_at, grid_dim_at, offset_at,
@@ -83,6 +85,18 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 #ifndef GPUBPF_MAX_WAIT_TURNS
 #define GPUBPF_MAX_WAIT_TURNS (1u << 22)
 #define GPUBPF_SHORT_WAIT_TURNS (1u << 10)
+#endif
+
+#ifndef GPUBPF_HAS_SYSTEM_WORDS
+GPUBPF_FN u64 gpubpf_load_system_u64(u64 a)
+{
+	return gpubpf_load_u64(a);
+}
+
+GPUBPF_FN void gpubpf_store_system_u64(u64 a, u64 v)
+{
+	gpubpf_store_u64(a, v);
+}
 #endif
 
 /*

@@ -10,6 +10,19 @@
 #include "machine_scoped.h"
 
 #define GPUBPF_HAS_WAVE 1
+
+/* Words that the host reads and writes while kernels run, in fine-grained host memory, which no cache of the GPU keeps. */
+#define GPUBPF_HAS_SYSTEM_WORDS 1
+GPUBPF_FN u64 gpubpf_load_system_u64(u64 a)
+{
+	return __scoped_atomic_load_n((GPUBPF_DEVMEM gpubpf_u64a *)a, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+
+GPUBPF_FN void gpubpf_store_system_u64(u64 a, u64 v)
+{
+	__scoped_atomic_store_n((GPUBPF_DEVMEM gpubpf_u64a *)a, v, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+
 #define GPUBPF_UNROLL _Pragma("clang loop unroll(full)")
 #define GPUBPF_UNROLLED 1
 

@@ -108,6 +108,11 @@ GPUBPF_FN void gpubpf_max_u64(u64 a, u64 v)
 	__asm__ volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(a), "l"(v) : "memory");
 }
 
+/* Words that the host reads and writes while kernels run. */
+#define GPUBPF_HAS_SYSTEM_WORDS 1
+GPUBPF_PTX_LOAD(system_u64, u64, "ld.relaxed.sys.global.b64", "l")
+GPUBPF_PTX_STORE(system_u64, u64, "st.relaxed.sys.global.b64", "l")
+
 /* Loads through the multiprocessor's cache, of 8 bytes and of 16 bytes. */
 #define GPUBPF_HAS_CACHED_LOADS 1
 GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")

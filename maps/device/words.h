@@ -19,6 +19,8 @@
 #define GPUBPF_EEXIST 17
 #define GPUBPF_EINVAL 22
 #define GPUBPF_ENOSPC 28
+#define GPUBPF_ENOSYS 38
+#define GPUBPF_ETIMEDOUT 110
 
 /* Flags of BPF_MAP_UPDATE_ELEM, from uapi/linux/bpf.h. */
 #define GPUBPF_ANY 0

@@ -14,5 +14,6 @@
 #include "of_maps.h"
 #include "prog_array.h"
 #include "stack_trace.h"
+#include "host_call.h"
 
 #endif
