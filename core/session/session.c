@@ -9,6 +9,7 @@
 
 #include "core/worker/result_cache.h"
 #include "core/session/loaders/session_loaders.h"
+#include "core/session/maps/host_calls.h"
 #include "core/session/base/sized.h"
 #include "core/session/stacks/stacks.h"
 
@@ -187,6 +188,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	gpubpf_support_event(s, GPUBPF_SUPPORT_STOPPING);
 	gpubpf_server_poll(s, 0);
 	gpubpf_twins_stop(s);
+	gpubpf_host_calls_stop(s);
 	gpubpf_server_close(s);
 	gpubpf_reader_run(s, true);
 	gpubpf_support_synchronize(s, GPUBPF_SYNC_MAPS);

@@ -129,6 +129,8 @@ struct gpubpf_session_opts {
 	bool closed_libraries;
 	bool no_kernel; /* skip programs of objects that are for the Linux kernel (uprobe/, tracepoint/, ...) */
 	uint8_t unused5[6];
+	/* limit in ms of the time for which a host call waits (gpubpf_map__register_host_call()); 0: 1,000 */
+	uint64_t host_call_ms;
 };
 
 /* Create a session. opts may be NULL: all defaults. On failure, returns NULL and sets errno to EINVAL (opts->sz is
@@ -442,6 +444,32 @@ GPUBPF_API int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void
 /* Store in next_key the key that follows cur_key, or the first key if cur_key is NULL. Returns -ENOENT at the end,
  * or -ENOMEM. A change to the map may change the order of the keys. */
 GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz);
+
+/* -- host calls: functions of the host that programs call with gpubpf_call_host() -- */
+
+struct gpubpf_host_call {
+	const struct gpubpf_map *map;
+	const void *in;             /* the argument, a copy; any application may have forged it */
+	void *out;                  /* the output, at first zeros */
+	uint32_t in_size, out_size; /* bytes: the key size and the value size of the map */
+	uint32_t process, device;   /* 0 if several devices share host memory */
+	const char *backend;        /* as in struct gpubpf_print_record */
+};
+
+/* The function of a map. Its result is the result of gpubpf_call_host() in the program. */
+typedef int64_t (*gpubpf_host_call_fn)(void *ctx, const struct gpubpf_host_call *call);
+
+/*
+ * Register the function that programs call through a map of type HOST_CALL. A thread of the library runs the functions
+ * of all maps, one call after another. It starts at the first registration, and ends in gpubpf_session__stop(). A
+ * function must not use the session. It should return within microseconds, because other calls wait meanwhile. They
+ * time out after opts.host_call_ms. Without a function, gpubpf_call_host() returns -ENOSYS, so register it before
+ * programs run.
+ *
+ * Returns -EINVAL if fn is NULL or the map has another type. Returns -EEXIST if the map has a function.
+ * Returns -EBUSY after stop, -ENOMEM, or the error of pthread_create(3).
+ */
+GPUBPF_API int gpubpf_map__register_host_call(struct gpubpf_map *map, gpubpf_host_call_fn fn, void *ctx);
 
 /* -- reports -- */
 

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "host_calls.h"
 #include "synced.h"
 
 #define MAX_REPLICAS 1024 /* limit on a device's replicas: the session reads the ring of each replica often */
@@ -305,6 +306,7 @@ void gpubpf_arenas_activate(struct gpubpf_session *s)
 		a->nactive_maps = a->layout.nmaps;
 		gpubpf_arena_publish(a->base, &a->layout);
 	}
+	gpubpf_host_calls_update(s);
 }
 
 /*

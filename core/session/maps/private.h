@@ -23,6 +23,7 @@ struct session_maps {
 	uint64_t nstored, nrecords;
 	/* [GPUBPF_MAX_MAPS]: number of records that were read from the map's ring */
 	uint64_t *records;
+	struct session_host_calls *host_calls;      /* host_calls.c; NULL: no function is registered */
 	bool *set;                                  /* [GPUBPF_MAX_MAPS]: the tool has changed the map */
 	const struct gpubpf_synced_ops *synced_ops; /* NULL: no map is synchronized */
 	const struct gpubpf_loader_ops *loader_ops; /* NULL: no loader reads records */

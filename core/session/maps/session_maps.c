@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/session/stacks/stacks.h"
+#include "host_calls.h"
 
 int gpubpf_maps_create(struct gpubpf_session *s)
 {
@@ -26,6 +27,7 @@ void gpubpf_maps_destroy(struct gpubpf_session *s)
 {
 	if (!s->maps)
 		return;
+	gpubpf_host_calls_stop(s);
 	gpubpf_arenas_close(s->maps);
 	gpubpf_placements_free(s->maps);
 	free_records(s->maps);

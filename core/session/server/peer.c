@@ -10,6 +10,7 @@
 
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
+#include "core/session/maps/host_calls.h"
 #include "core/session/twins/build_pool.h"
 #include "core/session/stacks/stacks.h"
 
@@ -44,6 +45,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 		return -EPROTO;
 	peer->kind = GPUBPF_PEER_AGENT;
 	gpubpf_peers_add_process(s, peer);
+	gpubpf_host_calls_update(s);
 	gpubpf_put_u32(&w, peer->process);
 	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
 	gpubpf_put_u64(&w, s->opts.sample);
@@ -109,6 +111,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	arena = gpubpf_arena_assign(s, peer, dev, &diag);
 	limit = diag.code == GPUBPF_E_FILE_SIZE || diag.code == GPUBPF_E_OPEN_FILES;
 	dev->arena = arena;
+	gpubpf_host_calls_update(s);
 	gpubpf_peers_list_device(s, peer, &dev->caps);
 	if (arena == 0 && gpubpf_linux_share(s, peer, 0) < 0)
 		return -EPROTO;

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/session/maps/host_calls.h"
 #include "core/session/report/launch_times.h"
 #include "core/session/stacks/stacks.h"
 
@@ -116,6 +117,7 @@ int gpubpf_server_wake_fd(const struct gpubpf_session *s)
 static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	gpubpf_peers_remove(s, peer);
+	gpubpf_host_calls_update(s);
 	gpubpf_query_release(s, peer);
 	if (peer->sock >= 0)
 		close(peer->sock);
