@@ -43,6 +43,14 @@ _event_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Event))
 _note_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
+class _HostCall(ctypes.Structure):
+    _fields_ = [("map", ctypes.c_void_p), ("in", ctypes.c_void_p), ("out", ctypes.c_void_p), ("in_size", ctypes.c_uint32),
+                ("out_size", ctypes.c_uint32), ("process", ctypes.c_uint32), ("device", ctypes.c_uint32), ("backend", ctypes.c_char_p)]
+
+
+_host_call_fn = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(_HostCall))
+
+
 class _Opts(ctypes.Structure):
     _fields_ = [("sz", ctypes.c_size_t), ("runtime_dir", ctypes.c_char_p), ("worker_dir", ctypes.c_char_p),
                 ("agent", ctypes.c_char_p), ("cache_dir", ctypes.c_char_p), ("backend", ctypes.c_char_p),
@@ -50,7 +58,8 @@ class _Opts(ctypes.Structure):
                 ("sample", ctypes.c_uint64), ("first", ctypes.c_uint64), ("max_events", ctypes.c_uint64),
                 ("no_events", ctypes.c_bool), ("max_cost", ctypes.c_uint64), ("threads", ctypes.c_uint32),
                 ("inspect", ctypes.c_bool), ("print", _print_fn), ("event", _event_fn), ("note", _note_fn),
-                ("ctx", ctypes.c_void_p)]
+                ("ctx", ctypes.c_void_p), ("no_attach", ctypes.c_bool), ("route", ctypes.c_char_p),
+                ("closed_libraries", ctypes.c_bool), ("no_kernel", ctypes.c_bool), ("host_call_ms", ctypes.c_uint64)]
 
 
 class _ReportOpts(ctypes.Structure):
@@ -368,6 +377,37 @@ class Session:
         except Error:
             self.close()
             raise
+
+    def host_call(self, name):
+        """Decorates a function that programs call by gpubpf_call_host() through the map of this name. Its argument has the type
+        of the map's key. It returns the output, of the type of the map's value, or None for zeros. The call in the program then
+        returns 0. If the function raises OSError(errno), the call returns -errno. If it raises another exception, the call returns
+        -EFAULT, and poll() raises the exception. The function runs on a thread of the library, and must not use the session."""
+        m = self.maps.get(name)
+        if not m:
+            raise KeyError(f"the session has no map {name!r}; it has {', '.join(self.maps) or 'none'}")
+
+        def decorate(function):
+            call = _host_call_fn(lambda _, p: self._answer(m, function, p.contents))
+            err = m._call("register_host_call", call, None)
+            if err < 0:
+                reasons = {errno.EINVAL: f"it has type {m.type}, not HOST_CALL", errno.EEXIST: "it has a function"}
+                raise Error(-err, f"{name}: {reasons.get(-err, os.strerror(-err))}")
+            self._handle.calls += (call,)
+            return function
+        return decorate
+
+    def _answer(self, m, function, call):
+        try:
+            answer = function(m._from_key(ctypes.string_at(getattr(call, "in"), call.in_size)))
+            if answer is not None:
+                ctypes.memmove(call.out, m._to_value(answer, call.out_size), call.out_size)
+            return 0
+        except OSError as error:
+            return -(error.errno or errno.EIO)
+        except BaseException as error:  # an exception cannot pass through C code, so poll() raises it later
+            self._raised = self._raised or error
+            return -errno.EFAULT
 
     def _guard(self, call, convert):
         def guarded(_, data):

@@ -44,7 +44,7 @@ def members(name):
 
 
 for name, struct_type in (("gpubpf_session_opts", gpubpf._Opts), ("gpubpf_report_opts", gpubpf._ReportOpts),
-                          ("gpubpf_test_run_opts", gpubpf._TestRunOpts), ("gpubpf_print_record", gpubpf._Print), ("gpubpf_event", gpubpf._Event)):
+                          ("gpubpf_test_run_opts", gpubpf._TestRunOpts), ("gpubpf_print_record", gpubpf._Print), ("gpubpf_host_call", gpubpf._HostCall), ("gpubpf_event", gpubpf._Event)):
     ours = [n for n, _ in struct_type._fields_]
     ok(ours == members(name)[:len(ours)], f"{name} begins as in the header", (ours, members(name)))
 version = re.search(r'^version = "(.*)"', open(os.path.join(root, "python/pyproject.toml"), encoding="utf-8").read(), re.M)[1]
