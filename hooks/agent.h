@@ -103,6 +103,7 @@ struct gpubpf_hook_binding {
 #define GPUBPF_NO_PLAN UINT64_MAX
 
 #define GPUBPF_TIMED_LINKS 8
+struct gpubpf_twin_subset; /* hooks/launch/gate.h */
 
 /* selects the code that launches of one kernel on one device run: the original or a twin */
 struct gpubpf_dispatch_entry {
@@ -114,6 +115,8 @@ struct gpubpf_dispatch_entry {
 	atomic_uint_fast64_t plan;
 	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: no BPF program is attached to the kernel */
 	struct gpubpf_hook_binding *bindings;          /* list of all bindings; protected by the kernel's lock */
+	/* twins with a part of the links, for launches that gates admit only in part */
+	_Atomic(struct gpubpf_twin_subset *) subsets;
 	/* is_prefetched: created by a prefetch and not launched yet. is_unused: counted by gpubpf_entries_unused() */
 	atomic_bool is_prefetched, is_unused;
 	/* the runtime measures the launches, in place of programs of the plan (GPUBPF_PLAN_TIMES) */

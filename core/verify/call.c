@@ -8,6 +8,7 @@
 #include "core/model/stack_frame.h"
 #include "verify.h"
 
+#define F_ARMS (1u << 26) /* GPUBPF_F_ARMS of include/gpubpf/arm.h */
 #define F_RDONLY_PROG (1u << 7)
 #define HOST_CALL_COST 10000 /* a call takes about 10 us; as helper 524, each ns counts as an instruction */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
@@ -114,6 +115,12 @@ static int check_map(struct verifier *v, struct call *c, int i)
 			      c->map->type->name, c->h->name);
 	if (gpubpf_op_row(c->h->op)->use & CHANGES && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
 		return refuse(v, GPUBPF_E_READONLY_MEM, "changes map %s, which is read-only", c->map->name);
+	if (c->h->op == GPUBPF_OP_ARM && !(c->map->map_flags & F_ARMS)) {
+		gpubpf_diag_remedy(v->diag,
+				   "define the map with GPUBPF_ARMS(PROGRAM), and call gpubpf_arm(PROGRAM, launches)");
+		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, which arms no program, to %s", c->map->name,
+			      c->h->name);
+	}
 	facts_map_arg(v, c->map_index);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "caps.h"
+#include "gate/gate.h"
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
@@ -288,7 +289,7 @@ enum gpubpf_miss {
 	GPUBPF_MISSES,
 };
 
-struct gpubpf_kernel_row { /* 832 bytes */
+struct gpubpf_kernel_row { /* 848 bytes */
 	uint32_t used;     /* 0: free; 1: an agent is filling the row; 2: valid */
 	uint32_t state;    /* enum gpubpf_kernel_state */
 	uint32_t process, device;
@@ -384,18 +385,19 @@ struct gpubpf_kernel_table {
 	uint64_t measures;
 	/*
 	 * Which launches are probed, if `round` is not 0; until then the message WELCOME says so. The tool increments
-	 * `round` after it has changed the other members. `first` then counts anew.
+	 * `round` after it has changed the other members.
 	 */
-	struct gpubpf_rate {
-		uint64_t sample;   /* every n-th launch of a kernel; 0 or 1: each launch */
-		uint64_t first;    /* only this number of launches of a kernel in each process; 0: no limit */
-		uint64_t every_ns; /* at most one launch of a kernel in this time; 0: no limit */
-		uint64_t round;
-	} rate;
+	struct gpubpf_rate rate;
+	/*
+	 * Version of gate[]; 0: no link has a gate. It is odd while the tool writes gates. A reader reads it before and
+	 * after it reads the gates of a kernel's links, so a command changes several links at once.
+	 */
+	uint64_t gates;
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
 	struct gpubpf_plan_entry entry[GPUBPF_PLAN_LINKS];
 	struct gpubpf_link_row link[GPUBPF_PLAN_LINKS];
 	struct gpubpf_launch_times times[GPUBPF_KERNEL_TABLE_ROWS];
+	struct gpubpf_gate gate[GPUBPF_PLAN_LINKS]; /* index: the link's number */
 };
 
 #endif

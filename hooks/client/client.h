@@ -115,6 +115,14 @@ bool gpubpf_wait_budget_is_left(void); /* may a launch wait now? */
 void gpubpf_wait_budget_resume(void);
 void gpubpf_wait_budget_exempt(bool exempt); /* true: waits of the calling thread do not use the budget */
 
+/* The counters of a link's gate (core/wire/gate/gate.h) for launches of one kernel in this process. */
+struct gpubpf_gate_state {
+	struct gpubpf_gate_state *next;
+	uint32_t link;
+	/* as in struct gpubpf_kernel_entry, for the gate's rate */
+	atomic_uint_fast64_t round, admitted, every_from_ns;
+};
+
 /*
  * kernel_table.c: counters of one kernel name on one device. The counters in `shared` are visible to the tool; the
  * other members are private to this process.
@@ -127,7 +135,8 @@ struct gpubpf_kernel_entry {
 	atomic_uint_fast64_t admitted;      /* launches that --first N has admitted in this round */
 	atomic_uint_fast64_t round;         /* value of gpubpf_session_round() for which `admitted` counts */
 	atomic_uint_fast64_t every_from_ns; /* CLOCK_MONOTONIC of the last launch that `every` admitted; 0: none */
-	uint64_t copied_launches;           /* number of launches whose results the current copy of the maps contains */
+	_Atomic(struct gpubpf_gate_state *) gates; /* counters of the links' gates; only grows */
+	uint64_t copied_launches; /* number of launches whose results the current copy of the maps contains */
 	uint32_t generation, device;
 	const char *backend;
 	char name[];

@@ -114,6 +114,16 @@ void gpubpf_kernel_table_set_state(struct gpubpf_kernel_entry *entry, enum gpubp
 	pthread_mutex_unlock(&lock);
 }
 
+static void free_gates(struct gpubpf_kernel_entry *entry)
+{
+	struct gpubpf_gate_state *s = entry->gates, *next;
+
+	for (; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+}
+
 void gpubpf_kernel_table_release(void)
 {
 	pthread_mutex_lock(&lock);
@@ -124,6 +134,7 @@ void gpubpf_kernel_table_release(void)
 			buckets[i] = entry->next;
 			if (entry->has_own_row)
 				free(entry->shared);
+			free_gates(entry);
 			free(entry);
 		}
 	pthread_mutex_unlock(&lock);

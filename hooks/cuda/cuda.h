@@ -284,6 +284,7 @@ struct cuda_call {
 	const void *arguments; /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
 	CUcontext context; /* context in the parameters of the graph node, or NULL */
+	void **params;     /* addresses of the kernel's arguments, or NULL */
 };
 /*
  * Call when the application has looked up the function: prefetch its twin, in the function's context or else in the
@@ -291,5 +292,7 @@ struct cuda_call {
  */
 void cuda_function_prefetch(void *handle);
 CUresult cuda_launch(const struct cuda_call *call);
+/* Operation `argument` of struct gpubpf_hook_ops; l->call is a struct cuda_call. */
+int cuda_argument(const struct gpubpf_hook_launch *l, uint32_t index, uint64_t *value);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "cuda.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum {
@@ -344,6 +345,20 @@ static bool is_recorded_while_attached(const struct cuda_call *c)
 	return true;
 }
 
+/* The driver reports the size of an argument for a CUfunction since CUDA 12.4. */
+int cuda_argument(const struct gpubpf_hook_launch *l, uint32_t index, uint64_t *value)
+{
+	const struct cuda_call *c = l->call;
+	struct cuda_function *f = c && c->params && cuda_next.cuFuncGetParamInfo ? cuda_function_find(c->f) : NULL;
+	size_t offset, size = 0;
+
+	if (!f || !f->context || cuda_next.cuFuncGetParamInfo(c->f, index, &offset, &size) || size > sizeof(*value))
+		return -EOPNOTSUPP;
+	*value = 0;
+	memcpy(value, c->params[index], size);
+	return 0;
+}
+
 static void warn_of_unknown(void)
 {
 	if (cuda_active() && gpubpf_hook_attached())
@@ -354,7 +369,7 @@ static void warn_of_unknown(void)
 CUresult cuda_launch(const struct cuda_call *c)
 {
 	struct cuda_function *f = cuda_active() ? cuda_function_find(c->f) : NULL;
-	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3 };
+	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3, .call = c };
 	CUresult error;
 
 	if (!f)
@@ -406,7 +421,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 			unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_kernel };
+	struct cuda_call c = { f,  { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false,
+			       &p, run_kernel,     NULL,           params };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -415,7 +431,8 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 			     unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_kernel };
+	struct cuda_call c = { f,  { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false,
+			       &p, run_kernel,     NULL,           params };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -438,7 +455,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
 				   unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_cooperative };
+	struct cuda_call c = { f,  { gx, gy, gz },  { bx, by, bz }, shared, stream, false, false,
+			       &p, run_cooperative, NULL,           params };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -447,7 +465,8 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, 
 					unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel_ptsz : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_cooperative };
+	struct cuda_call c = { f,  { gx, gy, gz },  { bx, by, bz }, shared, stream, true, false,
+			       &p, run_cooperative, NULL,           params };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -468,7 +487,7 @@ static CUresult run_configured(const struct cuda_call *c, CUfunction f)
 static CUresult launch_configured(const struct configured *p, CUfunction f, bool per_thread)
 {
 	const CUlaunchConfig *k = p->config;
-	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured };
+	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured, .params = p->params };
 
 	if (!k) /* the driver reports the error for a NULL pointer */
 		return p->next(k, f, p->params, p->extra);

@@ -140,6 +140,7 @@ const struct gpubpf_hook_ops cuda_hook_ops = {
 	.twin_registers = twin_registers,
 	.twin_compiled_by = twin_compiled_by,
 	.twin_kept = twin_kept,
+	.argument = cuda_argument,
 	.twin_kernel_put = cuda_twin_put,
 	.twin_unload = twin_unload,
 };

@@ -83,6 +83,11 @@ int gpubpf_external_maps_fill(struct gpubpf_hook_device *device, uint32_t rows, 
 void gpubpf_external_maps_copy(struct gpubpf_hook_device *device);
 void gpubpf_external_maps_free(struct gpubpf_hook_device *device);
 /*
+ * Returns the address of the first value of the map with this row, if GPU kernels and this process share its memory.
+ * Otherwise returns NULL. The caller does not hold the lock, and the device is ready.
+ */
+uint64_t *gpubpf_external_map_word(const struct gpubpf_hook_device *device, uint32_t row);
+/*
  * shared_arena.c: gpubpf_shared_arena() maps the arena of memfd `fd`, for all devices that use host memory. Returns
  * MAP_FAILED on failure. gpubpf_shared_arena_part() replaces the pages at arena offsets [offset, offset + size) by
  * pages of `fd`, now and in later mappings. This function takes ownership of `fd` and returns false on failure. Both

@@ -162,6 +162,18 @@ void gpubpf_external_maps_copy(struct gpubpf_hook_device *d)
 	}
 }
 
+uint64_t *gpubpf_external_map_word(const struct gpubpf_hook_device *d, uint32_t row)
+{
+	struct gpubpf_map_layout l;
+
+	if (row >= GPUBPF_ARENA_ROWS || !d->host)
+		return NULL;
+	l = *row_of(d, row); /* other processes can write the original */
+	if (l.data % sizeof(uint64_t) || l.data < GPUBPF_ARENA_DATA || l.data > d->size - sizeof(uint64_t))
+		return NULL;
+	return d->shared || l.flags & GPUBPF_LAYOUT_LIVE ? (uint64_t *)((char *)d->host + l.data) : NULL;
+}
+
 uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *d, enum gpubpf_placement where, void **memory, uint32_t most)
 {
 	uint32_t n = 0;

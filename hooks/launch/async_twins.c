@@ -7,6 +7,7 @@
  * runtime.
  */
 #include "agent_job.h"
+#include "gate.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -61,6 +62,8 @@ static void *run(void *arg)
 
 	gpubpf_agent_job_begin(&a);
 	refresh_until_current(&a);
+	if (is_current(a.dispatch))
+		gpubpf_subsets_build(a.dispatch);
 	gpubpf_agent_job_end();
 	atomic_store(&a.dispatch->is_refreshing, false);
 	gpubpf_hook_kernel_put(a.dispatch->kernel);

@@ -22,6 +22,12 @@ int gpubpf_entries_unused(void);
 void gpubpf_entry_note_unused(struct gpubpf_dispatch_entry *dispatch);
 void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch);
 
+/*
+ * launch.c: returns process id << 32 | thread id. The value is cached per thread; the child of a fork queries both ids
+ * again.
+ */
+uint64_t gpubpf_launch_pid_tgid(void);
+
 /* count.c */
 bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l);
 bool gpubpf_launch_is_timed(const struct gpubpf_hook_launch *l);

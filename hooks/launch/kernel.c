@@ -4,6 +4,7 @@
  * kernel. An agent thread may hold the record longer, but then does not use the adapter's state.
  */
 #include "count.h"
+#include "gate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static void free_kernel(struct gpubpf_hook_kernel *kernel)
 
 	for (dispatch = kernel->dispatches; dispatch; dispatch = next) {
 		next = dispatch->next;
+		gpubpf_subsets_free(dispatch);
 		free(dispatch);
 	}
 	pthread_mutex_destroy(&kernel->lock);

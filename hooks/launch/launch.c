@@ -4,6 +4,7 @@
  * original or a twin. If no BPF program is attached, the cost is a short list walk and a few relaxed stores.
  */
 #include "count.h"
+#include "gate.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -116,8 +117,7 @@ static bool refresh_timed(struct gpubpf_dispatch_entry *dispatch, uint64_t *wait
 	return current;
 }
 
-/* Returns process id << 32 | thread id. The value is cached per thread; the child of a fork queries both ids again. */
-static uint64_t pid_tgid(void)
+uint64_t gpubpf_launch_pid_tgid(void)
 {
 	static _Thread_local uint64_t known;
 	static _Thread_local uint32_t generation;
@@ -200,7 +200,7 @@ static void set_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bind
 	l->twin_flags = binding->twin_flags;
 	l->arena = l->device->arena;
 	if (binding->twin_flags & GPUBPF_TWIN_ARG_PID)
-		l->pid_tgid = pid_tgid();
+		l->pid_tgid = gpubpf_launch_pid_tgid();
 	if (binding->twin_flags & GPUBPF_TWIN_STACK)
 		l->pid_tgid |= launch_stack(binding->twin_flags);
 	l->followed = !l->device->shared;
@@ -225,6 +225,17 @@ static void use_binding(struct gpubpf_hook_launch *l, const struct gpubpf_hook_b
 		set_twin(l, binding);
 }
 
+/* Use the part of the binding, and of the measured programs, that the gates of their links admit. */
+static void use_admitted(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding, bool is_timed)
+{
+	const struct gpubpf_hook_binding *admitted;
+
+	is_timed = is_timed && gpubpf_gate_admits_timed(l);
+	admitted = binding && binding->twin ? gpubpf_gate_choose(l, binding) : binding;
+	if (admitted || is_timed)
+		use_binding(l, admitted, is_timed);
+}
+
 /* Use the twin of the current plan, or record why the launch has no twin. */
 static void select_twin(struct gpubpf_hook_launch *l)
 {
@@ -240,7 +251,7 @@ static void select_twin(struct gpubpf_hook_launch *l)
 	else if (!is_within_first(l->dispatch->entry))
 		l->miss = GPUBPF_MISS_FIRST;
 	else
-		use_binding(l, binding, is_timed);
+		use_admitted(l, binding, is_timed);
 }
 
 /* Choose the original, with the reason in l->miss, or a twin. Returns the time that the launch waited, in ns. */
@@ -398,7 +409,7 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 
 /*
  * The launch's twin uses too many registers to fit. Replace it by a twin that is limited to l->registers registers.
- * Returns false if no such twin is ready.
+ * Returns false if no such twin is ready, or if gates exclude some links from the launch.
  */
 static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 {
@@ -419,7 +430,7 @@ static bool take_narrower_twin(struct gpubpf_hook_launch *l)
 	if (!is_current(l->dispatch))
 		return false;
 	binding = atomic_load_explicit(&l->dispatch->binding, memory_order_acquire);
-	if (!binding || !binding->twin || binding == l->binding)
+	if (!binding || !binding->twin || binding == l->binding || binding->nlinks != l->binding->nlinks)
 		return false;
 	set_twin(l, binding);
 	gpubpf_log_once("kernel %s: its twin was rebuilt with %u registers per thread, so that all blocks of the "

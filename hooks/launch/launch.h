@@ -35,6 +35,7 @@
 struct gpubpf_hook_device; /* one record per pair of context and device that the application uses */
 struct gpubpf_hook_program;
 struct gpubpf_hook_kernel;
+struct gpubpf_hook_launch;
 
 /* Names of kernels, in one malloc'd block. */
 struct gpubpf_names {
@@ -140,6 +141,12 @@ struct gpubpf_hook_ops {
 	 * and detaches do not affect such runs. NULL: this never happens.
 	 */
 	bool (*twin_kept)(const void *twin);
+	/*
+	 * Store the launch's argument with this index as an unsigned number. l->call is the adapter's. Returns 0, or
+	 * -errno if the argument does not exist, is unknown or has more than 8 bytes. NULL: the adapter knows no
+	 * arguments.
+	 */
+	int (*argument)(const struct gpubpf_hook_launch *l, uint32_t index, uint64_t *value);
 	void (*twin_kernel_put)(void *twin);
 	void (*twin_unload)(void *module);
 };
@@ -245,6 +252,7 @@ struct gpubpf_hook_launch {
 	struct gpubpf_hook_device *device;
 	uint32_t dim;
 	size_t grid[3], block[3]; /* threads in the whole grid; threads per block, 0 if the runtime chooses */
+	const void *call;         /* for the operation `argument`; NULL: unknown */
 	/* outputs of begin() */
 	void *twin;          /* the adapter's handle of the twin; NULL: launch the original */
 	uint32_t twin_flags; /* enum gpubpf_twin_flags: the extra arguments that the twin needs */

@@ -93,6 +93,20 @@ void gpubpf_twin_wait_for_answer(struct gpubpf_twin_module *module, const char *
  */
 bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan,
 			    struct gpubpf_twin_module *module, uint32_t registers, bool may_wait);
+/*
+ * Returns the entry's binding for the module, which it creates if necessary, without making launches use it. Returns
+ * NULL if the application has released the kernel, or if memory is exhausted.
+ */
+const struct gpubpf_hook_binding *gpubpf_twin_create_binding(struct gpubpf_dispatch_entry *dispatch,
+							     const struct gpubpf_plan *plan,
+							     struct gpubpf_twin_module *module);
 void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan, bool may_wait);
+
+/*
+ * twin_refresh.c, for agent threads: request and load the twin for the plan, and return its binding, without making
+ * launches use it. Returns NULL if the twin is not ready within the job's time.
+ */
+const struct gpubpf_hook_binding *gpubpf_twin_build_binding(struct gpubpf_dispatch_entry *dispatch,
+							    const struct gpubpf_plan *plan, uint32_t registers);
 
 #endif

@@ -227,6 +227,19 @@ bool gpubpf_twin_bind_entry(struct gpubpf_dispatch_entry *dispatch, const struct
 	return wanted || !may_wait;
 }
 
+const struct gpubpf_hook_binding *gpubpf_twin_create_binding(struct gpubpf_dispatch_entry *dispatch,
+							     const struct gpubpf_plan *plan,
+							     struct gpubpf_twin_module *module)
+{
+	const struct gpubpf_hook_binding *b;
+
+	if (!lock_kernel(dispatch->kernel, true))
+		return NULL;
+	b = get_or_create_binding(dispatch, module, plan);
+	pthread_mutex_unlock(&dispatch->kernel->lock);
+	return b;
+}
+
 void gpubpf_twin_clear_binding(struct gpubpf_dispatch_entry *dispatch, const struct gpubpf_plan *plan, bool may_wait)
 {
 	if (!lock_kernel(dispatch->kernel, may_wait))

@@ -134,6 +134,19 @@ static bool bind_on_device(struct gpubpf_dispatch_entry *dispatch, const struct 
 	return bound;
 }
 
+const struct gpubpf_hook_binding *gpubpf_twin_build_binding(struct gpubpf_dispatch_entry *dispatch,
+							    const struct gpubpf_plan *plan, uint32_t registers)
+{
+	struct gpubpf_twin_module *module = find_module(dispatch, plan, registers, true);
+	const struct gpubpf_hook_binding *b;
+
+	if (!module || !is_final(module) || !gpubpf_agent_job_use_device())
+		return NULL;
+	b = gpubpf_twin_create_binding(dispatch, plan, module);
+	gpubpf_agent_job_leave_device();
+	return b;
+}
+
 struct refresh_args {
 	struct gpubpf_dispatch_entry *dispatch;
 	const struct gpubpf_plan *plan;

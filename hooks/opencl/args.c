@@ -64,6 +64,19 @@ static struct ocl_arg *arg_of(struct ocl_kernel *k, cl_uint index)
 	return k && k->recorded && k->args && index < k->nargs ? &k->args[index] : NULL;
 }
 
+int ocl_argument(const struct gpubpf_hook_launch *l, uint32_t index, uint64_t *value)
+{
+	struct ocl_arg *arg = l->call ? arg_of((struct ocl_kernel *)l->call, index) : NULL;
+	bool is_value = arg && arg->how == OCL_ARG_VALUE;
+
+	if (!arg || arg->how == OCL_ARG_UNSET || (is_value && arg->size > sizeof(*value)))
+		return -EOPNOTSUPP;
+	*value = is_value || arg->how == OCL_ARG_NULL ? 0 : (uintptr_t)arg->pointer;
+	if (is_value)
+		memcpy(value, arg->bytes, arg->size);
+	return 0;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
 	cl_int err = ocl->clSetKernelArg(kernel, index, size, value);

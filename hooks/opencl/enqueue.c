@@ -272,6 +272,7 @@ void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *k, cl_
 		.device = ocl_program_device(k->program, queue),
 		.dim = dim,
 		.grid = { 1, 1, 1 },
+		.call = k,
 	};
 	/* the runtime reports an error if dim is more than 3 */
 	for (cl_uint i = 0; i < dim && dim <= 3 && global; i++) {

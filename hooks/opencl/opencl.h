@@ -258,6 +258,8 @@ int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
 /* Copy the arguments that the idle library has recorded. No other thread may see the record yet. */
 void ocl_args_take_recorded(struct ocl_kernel *kernel, cl_kernel handle);
 void ocl_args_free(struct ocl_kernel *kernel);
+/* Operation `argument` of struct gpubpf_hook_ops; l->call is the kernel. */
+int ocl_argument(const struct gpubpf_hook_launch *l, uint32_t index, uint64_t *value);
 cl_int ocl_args_apply(struct ocl_twin *twin);                         /* requires the kernel's lock */
 extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* the agent's functions */
 

@@ -176,6 +176,7 @@ const struct gpubpf_hook_ops ocl_hook_ops = {
 	.image_put = ocl_code_image_put,
 	.twin_load = load,
 	.twin_kernel = kernel,
+	.argument = ocl_argument,
 	.twin_kernel_put = kernel_put,
 	.twin_unload = unload,
 };

@@ -93,6 +93,7 @@ typedef __s64 s64;
 #include "ctx.h"
 #pragma clang attribute pop
 #include "allocation.h"
+#include "arm.h"
 #include "placement.h"
 
 /* --- maps --- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpubpf/allocation.h"
+#include "gpubpf/arm.h"
 #include "maps/host/host.h"
 
 int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
@@ -23,6 +24,11 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	if (map->map_flags & GPUBPF_F_ALLOCATIONS && map->value_size != sizeof(struct gpubpf_allocation))
 		return gpubpf_map_set_fault(fault, "value_size", map->value_size,
 					    "32 with GPUBPF_F_ALLOCATIONS (the size of struct gpubpf_allocation)");
+	if (map->map_flags & GPUBPF_F_ARMS && map->type->flags & GPUBPF_MAP_COPIES)
+		return gpubpf_map_set_fault(fault, "map_flags", map->map_flags,
+					    "without GPUBPF_F_ARMS, which only maps of type ARRAY support");
+	if (map->map_flags & GPUBPF_F_ARMS && map->value_size != sizeof(uint64_t))
+		return gpubpf_map_set_fault(fault, "value_size", map->value_size, "8 with GPUBPF_F_ARMS");
 	return 0;
 }
 
@@ -203,11 +209,12 @@ int gpubpf_array_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, v
 HOST_OP(array, lookup, HOST_PTR(arg[0]))
 HOST_OP(array, update, HOST_PTR(arg[0]), HOST_PTR(arg[1]), arg[2])
 HOST_OP(array, delete, HOST_PTR(arg[0]))
+HOST_OP(array, arm, arg[0])
 HOST_OP(array, each, (u64 *)HOST_PTR(arg[0]), HOST_PTR(arg[1]))
 
 const struct gpubpf_map_impl gpubpf_array_impl = {
 	.name = "array",
-	.map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS | GPUBPF_F_ALLOCATIONS,
+	.map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS | GPUBPF_F_ALLOCATIONS | GPUBPF_F_ARMS,
 	.check = gpubpf_array_check,
 	.size = array_size,
 	.init = array_init,
@@ -223,4 +230,5 @@ const struct gpubpf_map_impl gpubpf_array_impl = {
 	.op[GPUBPF_OP_UPDATE] = array_update,
 	.op[GPUBPF_OP_DELETE] = array_delete,
 	.op[GPUBPF_OP_FOR_EACH] = array_each,
+	.op[GPUBPF_OP_ARM] = array_arm,
 };

@@ -85,4 +85,14 @@ GPUBPF_FN u64 gpubpf_array_each(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u64 
 	return gpubpf_array_address(env, GPUBPF_MAP_PASS, (u32)index);
 }
 
+/*
+ * Request launches for a program: 1 plus their number. The agent replaces the request by 0 (hooks/launch/gate.c). All
+ * threads store whole words, so no request is mixed of two.
+ */
+GPUBPF_FN s64 gpubpf_array_arm(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 launches)
+{
+	gpubpf_store_u64(env->arena + data, 1 + (launches < 0xffffffffu ? launches : 0xffffffffu));
+	return 0;
+}
+
 #endif

@@ -33,8 +33,11 @@ from=$(date +%s%N); set_rate first=0 every=50ms; after 200; to=$(date +%s%N)
 [ "$p" -ge 1 ] && [ "$p" -le $(((to - from) / 50000000 + 1)) ]; ok $? "at most one launch in 50 ms: $p in $(((to - from) / 1000000)) ms"
 set_rate every=0 -j; python3 -c "import json; assert json.load(open('$T/out')) == {'sample': 1, 'first': 0, 'every_ns': 0}"; ok $? "in JSON"
 after 50; [ "$p" = "$l" ]; ok $? "every launch again: $p of $l"
-for word in sample=0 sample= sample=x first=-1 first=1x every=10 every=3601s every=1h speed=1 3 sample=99999999999999999999; do
+for word in sample=0 sample= sample=x first=-1 first=1x every=10 every=3601s every=1h sample=99999999999999999999; do
 	run "$GPUBPF" session set first=1 "$word"; is 1 "set $word"; says "$word: must be sample=N" "is refused"
+done
+for word in speed=1 3; do
+	run "$GPUBPF" session set first=1 "$word"; is 1 "set $word"; says "no attached program has the number or name '$word'" "is refused"
 done
 set_rate; prints '^sample=1 first=0 every=0ns$' "and changes nothing"
 > "$T/go"; wait $tool

@@ -10,6 +10,7 @@
 
 #include "hooks/agent.h"
 #include "hooks/launch/agent_job.h"
+#include "hooks/launch/gate.h"
 #include "tests/tap.h"
 
 #define SHORT_NS 20000000ull
@@ -66,6 +67,10 @@ void gpubpf_hook_kernel_put(struct gpubpf_hook_kernel *kernel)
 uint32_t gpubpf_session_wait_ms(void)
 {
 	return 0;
+}
+
+void gpubpf_subsets_build(struct gpubpf_dispatch_entry *dispatch)
+{
 }
 
 void gpubpf_twin_drop_detached(struct gpubpf_dispatch_entry *dispatch)

@@ -66,6 +66,21 @@ void gpubpf_kernel_table_note_launched(struct gpubpf_kernel_entry *e)
 {
 }
 
+const struct gpubpf_hook_binding *gpubpf_gate_choose(struct gpubpf_hook_launch *l,
+						     const struct gpubpf_hook_binding *binding)
+{
+	return binding;
+}
+
+bool gpubpf_gate_admits_timed(struct gpubpf_hook_launch *l)
+{
+	return true;
+}
+
+void gpubpf_subsets_free(struct gpubpf_dispatch_entry *dispatch)
+{
+}
+
 bool gpubpf_wait_budget_is_left(void)
 {
 	return true;

@@ -2,7 +2,7 @@
 /*
  * Generates statements that call helpers, except the helpers for map elements. The generator omits the clocks (5, 502,
  * 524), whose results differ between devices. It also omits helpers that need an application's kernel: parameters by
- * name (530) and the end of a thread (507).
+ * name (530) and the end of a thread (507). Only direct runs have a data buffer (531, 532).
  */
 #include "gpubpf/allocation.h"
 #include "state.h"

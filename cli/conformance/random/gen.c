@@ -54,6 +54,44 @@ static void loop(struct gen *g)
 	g->depth--;
 }
 
+static void pass_iterator(struct gen *g, int at)
+{
+	random_emit(g, 0xbf, 1, 10, 0, 0);
+	random_emit(g, 0x07, 1, 0, 0, at);
+}
+
+/* A loop over the numbers of an iterator. A tail call would leave it open, so parts with tail calls have none. */
+static void iterate(struct gen *g)
+{
+	int at = ITERATOR(g->depth);
+	uint32_t top, jump;
+
+	if (g->depth == 2 || g->in_callee || g->has_tail_calls)
+		return;
+	g->depth++;
+	random_emit(g, 0xbf, 2, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 2, 0, 0, 3);
+	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 3, 0, 0, 7);
+	pass_iterator(g, at);
+	random_call(g, 540);
+	random_set_registers(g);
+	top = g->n;
+	pass_iterator(g, at);
+	random_call(g, 541);
+	random_set_registers(g);
+	jump = g->n;
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, OP_LDX, 0, 0, 0, 0);
+	statements(g, 3);
+	random_emit(g, 0x05, 0, 0, (int)top - (int)g->n - 1, 0);
+	random_end_skip(g, jump);
+	pass_iterator(g, at);
+	random_call(g, 542);
+	random_set_all_registers(g);
+	g->depth--;
+}
+
 /* Call the sub-program with two numbers (r1, r2) and a pointer into this function's stack (r3). */
 static void call_local(struct gen *g)
 {
@@ -88,9 +126,10 @@ static statement_fn *const plain_statements[] = {
  * first CALLS_OF_KERNEL.
  */
 static statement_fn *const call_statements[] = {
-	random_lookup, random_lookup, random_lookup,    random_count,  random_update,  random_update, random_queue,
-	random_queue,  random_nested, random_tail_call, random_nested, random_output,  random_record, random_helper,
-	random_text,   random_repeat, random_each,      random_query,  random_unknown,
+	random_lookup,  random_lookup,  random_lookup, random_count,     random_update, random_update,
+	random_queue,   random_queue,   random_nested, random_tail_call, random_nested, random_output,
+	random_record,  random_helper,  random_text,   random_repeat,    random_each,   random_query,
+	random_unknown, random_convert, random_format, random_rare,      iterate,
 };
 enum {
 	NPLAIN = sizeof(plain_statements) / sizeof(plain_statements[0]),

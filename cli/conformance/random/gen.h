@@ -47,6 +47,7 @@ enum {
 	GEN_WIDE_HASH,
 	GEN_GPU_ARRAY, /* from GEN_LONG_HASH on: maps with unusual sizes of keys and values */
 	GEN_LRU_PERCPU,
+	GEN_ARMS, /* requests of armed launches (include/gpubpf/arm.h) */
 	GEN_NMAPS
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "gpubpf/arm.h"
 
 /* Elements of the maps of maps. Each map of maps has one empty slot. */
 static const struct gpubpf_map_element of_array[] = { { 0, GEN_INNER_HASH }, { 1, GEN_INNER_HASH2 }, { 2, GEN_INNER_HASH } };
@@ -60,6 +61,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_WIDE_HASH] = { "widehash", 1501, 8, 8, 3 },
 		[GEN_GPU_ARRAY] = { "gpuarray", 1503, 4, 8, 3 },
 		[GEN_LRU_PERCPU] = { "lrupercpu", 10, 4, GEN_VALUE, 4 },
+		[GEN_ARMS] = { "arm_program", 2, 4, 8, 1 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
@@ -71,6 +73,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		maps[i].max_entries = kinds[i].entries;
 	}
 	maps[GEN_DATA].global_data = true;
+	maps[GEN_ARMS].map_flags = GPUBPF_F_ARMS;
 	maps[GEN_PREFIXES].map_flags = 1; /* BPF_F_NO_PREALLOC */
 	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
 	maps[GEN_LIKE_HASH].prototype = maps[GEN_LIKE_ARRAY].prototype = true;

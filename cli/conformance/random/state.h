@@ -5,6 +5,7 @@
  * Registers: r6 holds the context, and r5 is free for addresses. All other registers hold numbers. Stack, by offset
  * from r10: the area [-64, 0) holds numbers. The numbers in use are written at the beginning and read at the end. Loop
  * counters are at -72 and -80, and keys at [-96, -80). At -104 a callback saves the address of its caller's numbers.
+ * Iterators are at -112 and -120.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_STATE_H
@@ -15,6 +16,7 @@
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
 #define KEPT (-104)
+#define ITERATOR(depth) (-112 - 8 * (depth))
 #define CALLS 32
 #define REPEATS 2 /* maximum number of calls of helpers with callbacks, because compilers inline the callbacks */
 #define PREFIXES 2 /* maximum number of uses of the prefix map in a program */
@@ -114,5 +116,10 @@ void random_query(struct gen *g);
 void random_helper(struct gen *g);
 void random_unknown(struct gen *g);
 void random_text(struct gen *g);
+
+/* texts.c */
+void random_convert(struct gen *g);
+void random_format(struct gen *g);
+void random_rare(struct gen *g);
 
 #endif

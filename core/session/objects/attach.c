@@ -45,6 +45,7 @@ void gpubpf_links_publish(struct gpubpf_session *s)
 {
 	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
 
+	gpubpf_gates_bind(s);
 	if (!gpubpf_kernel_table_begin_plan(s, has_times(s)))
 		return;
 	if (s->opts.inspect)
@@ -250,26 +251,38 @@ static bool is_selected_by_any(const struct gpubpf_link *link, char *const *word
 	return false;
 }
 
-static int check_selection(struct gpubpf_session *s, const char *word)
+static int check_selection(struct gpubpf_session *s, const char *word, const char *consequence)
 {
 	for (struct gpubpf_link *l = NULL; (l = gpubpf_session__next_link(s, l));)
 		if (is_selected(l, word))
 			return 0;
 	return gpubpf_session_fail(s, -ENOENT,
-				   "no attached program has the number or name '%s', so nothing was detached; gpubpf "
-				   "session links shows all links",
-				   word);
+				   "no attached program has the number or name '%s', so %s; gpubpf session links shows "
+				   "all links",
+				   word, consequence);
+}
+
+int gpubpf_links_select(struct gpubpf_session *s, char *const *words, uint32_t n, const char *consequence,
+			bool selected[GPUBPF_PLAN_LINKS])
+{
+	int err = 0;
+
+	memset(selected, 0, GPUBPF_PLAN_LINKS * sizeof(*selected));
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = check_selection(s, words[i], consequence);
+	for (struct gpubpf_link *l = NULL; !err && (l = gpubpf_session__next_link(s, l));)
+		selected[gpubpf_link__id(l)] = !n || is_selected_by_any(l, words, n);
+	return err;
 }
 
 int gpubpf_links_detach(struct gpubpf_session *s, char *const *words, uint32_t n)
 {
+	bool selected[GPUBPF_PLAN_LINKS];
 	struct gpubpf_link *l = NULL;
-	int err = 0;
+	int err = n ? gpubpf_links_select(s, words, n, "nothing was detached", selected) : 0;
 
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = check_selection(s, words[i]);
-	while (!err && (l = gpubpf_session__next_link(s, l)))
-		if (is_selected_by_any(l, words, n))
+	while (n && !err && (l = gpubpf_session__next_link(s, l)))
+		if (selected[gpubpf_link__id(l)])
 			err = gpubpf_link__detach(l);
 	return err;
 }

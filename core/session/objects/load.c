@@ -9,6 +9,7 @@
 
 #include "core/target.h"
 #include "gpubpf/allocation.h"
+#include "gpubpf/arm.h"
 #include "core/session/base/sized.h"
 
 void gpubpf_load_value_finish(struct gpubpf_load_value *value)
@@ -241,10 +242,35 @@ static int verify(const struct gpubpf_session *s, const struct gpubpf_unit *unit
 	return gpubpf_verify(unit, &unit->progs[i], &opts, diag);
 }
 
+/* Check that each map of GPUBPF_ARMS() names a program of its object. */
+static int check_arms(const struct gpubpf_unit *unit, struct gpubpf_diag *diag)
+{
+	const size_t n = strlen(GPUBPF_ARMS_PREFIX);
+
+	for (uint32_t m = 0; m < unit->nmaps; m++) {
+		const struct gpubpf_map *map = &unit->maps[m];
+		uint32_t i = 0;
+
+		if (!(map->map_flags & GPUBPF_F_ARMS))
+			continue;
+		while (i < unit->nprogs &&
+		       (unit->progs[i].object != map->object || strncmp(map->name, GPUBPF_ARMS_PREFIX, n) ||
+			strcmp(map->name + n, unit->progs[i].name)))
+			i++;
+		if (i < unit->nprogs)
+			continue;
+		gpubpf_diag_remedy(diag, "pass the name of a program's function to GPUBPF_ARMS()");
+		return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
+				       "map %s arms the program '%s', which the object does not have", map->name,
+				       strncmp(map->name, GPUBPF_ARMS_PREFIX, n) ? "" : map->name + n);
+	}
+	return 0;
+}
+
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
 {
 	uint64_t start = gpubpf_now_ns();
-	int err = 0;
+	int err = check_arms(unit, diag);
 
 	for (uint32_t i = first; i < unit->nprogs && !err; i++) {
 		err = verify(s, unit, i, diag);

@@ -10,6 +10,7 @@
 #include "core/load/load.h"
 #include "core/model/diag.h"
 #include "core/model/prog.h"
+#include "core/wire/protocol.h"
 
 struct gpubpf_session;
 
@@ -62,9 +63,13 @@ void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
 int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *prog, const char *pattern, uint64_t cookie,
 			uint32_t *id);
 /*
- * Detach the links that the words select: the number of a link, a program's name or glob, or PROG=PATTERN. If a word
- * selects no link, the function detaches none.
+ * Set selected[] for the links that the words select: the number of a link, a program's name or glob, or PROG=PATTERN.
+ * Without words it selects all attached links. `consequence` ends the message if a word selects no link. Returns 0 or
+ * -ENOENT.
  */
+int gpubpf_links_select(struct gpubpf_session *s, char *const *words, uint32_t n, const char *consequence,
+			bool selected[GPUBPF_PLAN_LINKS]);
+/* Detach the links that the words select. If a word selects no link, the function detaches none. */
 int gpubpf_links_detach(struct gpubpf_session *s, char *const *words, uint32_t n);
 
 #endif

@@ -69,6 +69,7 @@ void gpubpf_report_destroy(struct gpubpf_session *s)
 		return;
 	clear_stats(s);
 	gpubpf_launch_times_destroy(s->report);
+	gpubpf_gates_free(s->report);
 	if (s->report->table)
 		munmap(s->report->table, sizeof(*s->report->table));
 	if (s->report->table_fd >= 0)

@@ -34,6 +34,30 @@ void gpubpf_kernel_table_enable(struct gpubpf_session *s, bool on); /* `on`: let
  */
 struct gpubpf_rate gpubpf_kernel_table_rate(const struct gpubpf_session *s);
 void gpubpf_kernel_table_set_rate(struct gpubpf_session *s, const struct gpubpf_rate *rate);
+/* Which launches run the program of one link, in addition to the session's rate (core/wire/gate/gate.h). */
+struct gpubpf_link_setting {
+	struct gpubpf_gate_rule rule;
+	struct gpubpf_gate_term term[GPUBPF_GATE_TERMS];
+	char where[256]; /* the condition as the user wrote it; "": none */
+};
+
+/* gates.c */
+struct gpubpf_link_setting gpubpf_gate_setting(const struct gpubpf_session *s, uint32_t link);
+/*
+ * Change settings from the next launch on, in three steps: begin with the set of links, set or arm each link, publish.
+ * The first function returns 0, or -ENOMEM with the reason in gpubpf_session__error(). For a changed link, `first` counts
+ * anew.
+ */
+int gpubpf_gates_begin(struct gpubpf_session *s, const bool *links);
+void gpubpf_gate_set(struct gpubpf_session *s, uint32_t link, const struct gpubpf_link_setting *setting);
+void gpubpf_gate_arm(struct gpubpf_session *s, uint32_t link, uint64_t n); /* admit the next n launches */
+/*
+ * Make links whose programs others arm wait for requests in their maps, once per link. Call it before the plan is
+ * written.
+ */
+void gpubpf_gates_bind(struct gpubpf_session *s);
+void gpubpf_gates_publish(struct gpubpf_session *s);
+uint64_t gpubpf_gate_armed(const struct gpubpf_session *s, uint32_t link); /* returns how many of them are left */
 /*
  * Write the plan in three steps: begin, add each attached link with the pattern of its kernels, publish. Without a
  * table, the first function returns false. If `measures` is set, agents measure launches with and without probes.

@@ -4,6 +4,7 @@
 #define GPUBPF_SESSION_REPORT_PRIVATE_H
 
 #include "core/session/private.h"
+#include "kernel_table.h"
 #include "missed.h"
 
 struct session_report {
@@ -17,6 +18,11 @@ struct session_report {
 	/* [GPUBPF_KERNEL_TABLE_ROWS]: the times that launch_times.c has added to maps, or NULL */
 	struct gpubpf_launch_times **added;
 	enum gpubpf_moment moment;
+	/* settings of the links that have a gate; the table's copy is not read, because agents can write it */
+	struct gpubpf_link_setting *settings[GPUBPF_PLAN_LINKS];
+	uint64_t gates; /* version of the gates in the table; even */
 };
+
+void gpubpf_gates_free(struct session_report *report); /* gates.c */
 
 #endif

@@ -4,6 +4,7 @@
 #define GPUBPF_SESSION_SERVER_PRIVATE_H
 
 #include "core/session/private.h"
+#include "core/session/report/kernel_table.h"
 
 struct gpubpf_rescue;
 
@@ -59,10 +60,17 @@ int gpubpf_twins_answer(struct gpubpf_session *s);
 /* Implemented in info.c. Writes the answer to GPUBPF_QUERY_INFO. */
 void gpubpf_info_write(const struct gpubpf_session *s, FILE *out);
 /*
- * rate.c: apply the words of gpubpf session set, and write the rate that holds now. If a word is invalid, nothing
- * changes. Returns 0, or -EINVAL with the reason in gpubpf_session__error().
+ * setting.c: apply the words of gpubpf session set, and write the values that hold now. If a word is invalid, nothing
+ * changes. Returns 0, or -errno with the reason in gpubpf_session__error().
  */
-int gpubpf_rate_query(struct gpubpf_session *s, uint32_t flags, char **words, uint32_t n, FILE *out);
+int gpubpf_setting_query(struct gpubpf_session *s, uint32_t flags, char **words, uint32_t n, FILE *out);
+/*
+ * where.c: parse a condition such as `block >= 64 && kernel == "gemm*"` into the setting. Returns 0, or -EINVAL with the
+ * reason in gpubpf_session__error().
+ */
+int gpubpf_where_parse(struct gpubpf_session *s, const char *text, struct gpubpf_link_setting *setting);
+/* Parse a decimal number and return the text after it, or NULL. */
+const char *gpubpf_parse_number(const char *text, uint64_t *n);
 
 /* query.c */
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);

@@ -71,7 +71,7 @@ static int write_result(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE
 	}
 	gpubpf_support_synchronize(s, GPUBPF_SYNC_MAPS);
 	if (what == GPUBPF_QUERY_SET)
-		return gpubpf_rate_query(s, flags, peer->query.words, peer->query.nwords, out);
+		return gpubpf_setting_query(s, flags, peer->query.words, peer->query.nwords, out);
 	if (what >= GPUBPF_QUERY_PIN)
 		return gpubpf_support_pin(s, what, peer->query.map, peer->query.words, peer->query.nwords);
 	if (what >= GPUBPF_QUERY_LOOKUP)

@@ -7,6 +7,7 @@
  * `LOOP_FORKS`: fork a child before the first launch.
  * `LOOP_UNTIL`: continue until a file of that name exists.
  * `LOOP_NAME`: name of the kernel.
+ * `LOOP_WAITS`: wait for the end of each launch.
  * `LOOP_STEPS`: number of calls of host_step() in a second thread, which ends before the output.
  */
 #include <pthread.h>
@@ -78,6 +79,8 @@ int main(int argc, char **argv)
 		host_step();
 		host_pause();
 		opencl_run(&cl, kernel, N, 64);
+		if (getenv("LOOP_WAITS"))
+			clFinish(cl.queue);
 		usleep(1000 * ms);
 	}
 	if (steps)
