@@ -43,10 +43,10 @@ struct gpubpf_plan *gpubpf_plan_read(void);
  */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
 /*
- * Remove the links whose programs only measure times of launches (GPUBPF_PLAN_TIMES). Store in `links`, which
- * has GPUBPF_PLAN_LINKS elements, the indices of removed links that match the kernel name. Returns their number.
+ * Remove the links whose programs only measure times of launches (GPUBPF_PLAN_TIMES). Store the indices of the first
+ * `max` removed links that match the kernel name in `links`. Returns the number of stored indices.
  */
-uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links);
+uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links, uint32_t max);
 /* does any link's pattern match the kernel name? */
 bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name);
 

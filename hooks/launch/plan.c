@@ -71,14 +71,14 @@ bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
 	return false;
 }
 
-uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links)
+uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links, uint32_t max)
 {
 	uint32_t n = 0, nlinks = 0;
 
 	for (uint32_t i = 0; i < plan->n; i++)
 		if (!(plan->entry[i].flags & GPUBPF_PLAN_TIMES))
 			plan->entry[n++] = plan->entry[i];
-		else if (gpubpf_pattern_matches(plan->entry[i].pattern, name))
+		else if (gpubpf_pattern_matches(plan->entry[i].pattern, name) && nlinks < max)
 			links[nlinks++] = plan->entry[i].link;
 	plan->n = n;
 	return nlinks;

@@ -174,15 +174,15 @@ static struct gpubpf_plan *read_plan(struct gpubpf_dispatch_entry *dispatch)
 {
 	const struct gpubpf_hook_device *device = dispatch->device;
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	uint32_t links[GPUBPF_PLAN_LINKS], n = 0;
+	uint32_t links[GPUBPF_TIMED_LINKS], n = 0;
 
 	if (plan && device->ops->times_launches && device->ops->times_launches(device))
-		n = gpubpf_plan_remove_times(plan, dispatch->kernel->full_name, links);
+		n = gpubpf_plan_remove_times(plan, dispatch->kernel->full_name, links, GPUBPF_TIMED_LINKS);
 	if (!plan)
 		return NULL;
-	for (uint32_t i = 0; i < n && i < GPUBPF_TIMED_LINKS; i++)
+	for (uint32_t i = 0; i < n; i++)
 		atomic_store(&dispatch->timed_links[i], links[i]);
-	atomic_store(&dispatch->ntimed_links, n < GPUBPF_TIMED_LINKS ? n : GPUBPF_TIMED_LINKS);
+	atomic_store(&dispatch->ntimed_links, n);
 	atomic_store(&dispatch->is_timed, n > 0);
 	return plan;
 }

@@ -23,7 +23,7 @@ gives "m['launches']['step_one']['value']" "{'launches': 4, 'blocks': 64, 'threa
 gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']['step_one']['value']['blocks']['count'], m['blocktime']['step_one']['value']['untimed']" \
 	'4 64 0' "all launches and blocks are timed"
 gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
-[ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
+! grep -v 'the application waits while twins' "$T/err"; ok $? "nothing is warned of"
 gives "[(d['launches'], d['probed'], d['pid'] > 1, d['program'].split('/')[-1]) for d in r['device_list']]" "[(4, 4, True, 'loop')]" "launches of the process"
 run "$GPUBPF" run -p bytes -j -r "$T/r" -- "$LOOP" 4 0; is 42 "bytes"
 gives "m['bytes']['step_one']['value']" "{'loaded': 16384, 'stored': 16384}" "bytes of all accesses"

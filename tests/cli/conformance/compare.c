@@ -172,9 +172,7 @@ static bool is_excluded(uint32_t id)
 	bool found = id == made[0];
 
 	for (size_t i = 0; i < 3; i++)
-		found |= id == clocks[i] || id == of_kernels[i];
-	for (size_t i = 0; i < 2; i++)
-		found |= id == of_runs[i];
+		found |= id == clocks[i] || id == of_kernels[i] || id == of_runs[i];
 	return found;
 }
 

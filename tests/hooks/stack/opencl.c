@@ -96,7 +96,13 @@ static void contexts(void)
 	cl_uint n;
 	cl_int err;
 	cl_context_properties properties[] = { CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0 };
-	cl_context c = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &err);
+	cl_queue_properties ordered[] = { CL_QUEUE_PROPERTIES, 0, 0 };
+	cl_command_queue q = clCreateCommandQueueWithProperties(context, device, ordered, &err);
+	cl_context c;
+
+	good(err, "queue with properties");
+	good(clReleaseCommandQueue(q), "release of the queue");
+	c = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &err);
 
 	good(err, "context from type");
 	good(clRetainContext(c), "retain");
