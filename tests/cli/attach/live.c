@@ -12,7 +12,8 @@
  * Mode fork: fork a child every 200 launches. The child ends at once.
  * Mode pause: SIGRTMIN+1 pauses all threads, and the next one lets them run. In the pause it prints the
  *	number of launches, and the longest time in us between two launches of a thread since the last pause. It also
- *	prints whether the vendor's dispatch table is as at the start.
+ *	prints whether the vendor's dispatch table is as at the start. If held.c is preloaded, it also prints the bytes
+ *	that the agent and PoCL hold.
  * Mode stack: like pause; it also prints the most bytes of stack that setting an argument, a launch or a read wrote.
  * A number N: end after N launches of each thread.
  */
@@ -192,8 +193,13 @@ static unsigned long now_us(void)
 /* All threads wait, so no launch runs. */
 static void print_pause(void)
 {
-	printf("paused %lu gap %lu table %s stack %lu\n", pauses.launches, pauses.longest,
+	long (*held)(const char *library) = (long (*)(const char *))dlsym(RTLD_DEFAULT, "measure_held");
+
+	printf("paused %lu gap %lu table %s stack %lu", pauses.launches, pauses.longest,
 	       memcmp(dispatch_table(), table_at_start, sizeof(table_at_start)) ? "changed" : "same", pauses.stack);
+	if (held)
+		printf(" agent %ld runtime %ld", held("gpubpf-agent"), held("libpocl"));
+	printf("\n");
 	fflush(stdout);
 	pauses.longest = pauses.stack = 0;
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""rounds.py GPUBPF LIVE APPLICATION ROUNDS: many attaches to one application and detaches from it.
+"""rounds.py GPUBPF LIVE APPLICATION ROUNDS HELD: many attaches to one application and detaches from it.
 
 APPLICATION is unprepared, prepared (8 launching threads of LIVE), clpeak, ffmpeg or pyopencl. $GPUBPF_TEST_ROUNDS replaces ROUNDS. If APPLICATION is
 stack, the test compares the stack of launches in a session with that of launches without one. If it is kills, the tool is killed or stopped at random
-moments, two tools attach at once, and applications are killed. Then $GPUBPF_TEST_KILLS replaces ROUNDS.
+moments, two tools attach at once, and applications are killed. Then $GPUBPF_TEST_KILLS replaces ROUNDS. If it is held, the test compares the bytes that
+the agent holds after rounds. The library HELD, preloaded into the application, measures them.
 
 The test compares the application's output with that of an untouched run, and its counts between known launches. It also prints the longest gap between two
 launches of a thread, and the gap of an untouched run."""
@@ -33,6 +34,8 @@ ITEMS = 256  # threads of LIVE's kernel
 THREADS = 8
 WARM = min(max(ROUNDS // 5, 3), 100)  # rounds before memory is measured: the C library's heaps grow first
 MEMORY_MAX = 16 << 20 if ROUNDS < 100 else 4 << 20  # bytes of growth after that
+HELD = os.path.abspath(sys.argv[5])
+HELD_MAX = 4096  # bytes that PoCL may hold in addition: each thread's last launch has an event
 STACK_MAX = 2048  # bytes of the caller's stack that a session may use in addition
 STOP, PAUSE = signal.SIGRTMIN, signal.SIGRTMIN + 1
 SCRATCH = tempfile.TemporaryDirectory()
@@ -127,20 +130,21 @@ class Process:
 
 class Live(Process):
     """Threads of LIVE that launch until they are paused."""
-    def __init__(self, prepared, mode="pause", threads=THREADS):
+    def __init__(self, prepared, mode="pause", threads=THREADS, **environment):
         prefix = [GPUBPF, "run", "--idle", "--"] if prepared else []
         self.process = subprocess.Popen([*prefix, LIVE, str(threads), mode], stdout=subprocess.PIPE, text=True,
-                                        env={**ENVIRONMENT, "LD_BIND_NOW": "1"})
+                                        env={**ENVIRONMENT, "LD_BIND_NOW": "1", **environment})
         self.process.stdout.readline()
-        self.stack = 0
+        self.stack, self.held = 0, None
         super().__init__(self.process.pid)
 
     def pause(self):
         """Returns the number of launches, the longest gap in us since the last pause, and the state of the dispatch table."""
         self.process.send_signal(PAUSE)
         line = self.process.stdout.readline()
-        found = re.match(r"paused (\d+) gap (\d+) table (\w+) stack (\d+)", line)
+        found = re.match(r"paused (\d+) gap (\d+) table (\w+) stack (\d+)(?: agent (-?\d+) runtime (-?\d+))?", line)
         self.stack = int(found[4]) if found else 0
+        self.held = tuple(int(x) for x in found.groups()[4:]) if found and found[5] else None
         return (int(found[1]), int(found[2]), found[3]) if found else (0, 0, line)
 
     def run(self):
@@ -345,6 +349,33 @@ def test_stack():
         app.end()
 
 
+def held_after(app, threads):
+    """The bytes that the agent and PoCL hold once all threads of the session have ended. Then its records are released."""
+    while app.process.poll() is None and app.sizes()[2] > threads:
+        time.sleep(0.01)
+    app.pause()
+    app.run()
+    return app.held
+
+
+def test_held():
+    for prepared in (False, True):
+        what = f"{'a prepared' if prepared else 'an unprepared'} process"
+        app, probed, held = Live(prepared, threads=2, LD_PRELOAD=HELD), 0, []
+        app.pause()  # it measures from here on
+        app.run()
+        threads = app.sizes()[2]
+        for i in range(ROUNDS):
+            tool = Tool(app.pid)
+            probed += tool.wait_probed() and tool.stop()[0] is not None
+            if i + 1 in (ROUNDS // 3, ROUNDS):
+                held.append(held_after(app, threads))
+        first, last = held
+        tap.ok(probed == ROUNDS and 0 <= first[0] == last[0], f"{what}: the agent holds {last[0]} bytes after {ROUNDS} rounds, as after {ROUNDS // 3}", held)
+        tap.ok(0 <= last[1] <= first[1] + HELD_MAX, f"{what}: PoCL holds {last[1]} bytes, {last[1] - first[1]} more", held)
+        app.end()
+
+
 class Real(Process):
     """A program that runs until all rounds are done. It writes one line per result to a file."""
     def __init__(self, limit=None):
@@ -463,8 +494,8 @@ if WHICH == "pyopencl" and subprocess.run([pyopencl_command(1)[0], "-c", "import
     tap.skip_all("pyopencl is not installed")
 if WHICH in COMMANDS:
     test_real()
-elif WHICH in ("kills", "stack"):
-    {"kills": test_kills, "stack": test_stack}[WHICH]()
+elif WHICH in ("kills", "stack", "held"):
+    {"kills": test_kills, "stack": test_stack, "held": test_held}[WHICH]()
 else:
     test_live()
 tap.plan()
