@@ -70,7 +70,7 @@ void gpubpf_hold_launches(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);
 
 /* hooks/launch/twin_module.c */
-struct gpubpf_names;
+struct gpubpf_name_list;
 struct gpubpf_twin_module; /* twins of one GPU program on one device, for one set of links and one register limit */
 
 struct gpubpf_hook_program {
@@ -81,8 +81,8 @@ struct gpubpf_hook_program {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gpubpf_twin_module *modules;
-	bool closed;                          /* the last owner has released the program: unload all twin modules */
-	struct gpubpf_names *_Atomic kernels; /* names of all kernels of the program; NULL: not queried yet */
+	bool closed;                              /* the last owner has released the program: unload all twin modules */
+	struct gpubpf_name_list *_Atomic kernels; /* names of all kernels of the program; NULL: not queried yet */
 };
 
 /*

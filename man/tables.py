@@ -71,6 +71,8 @@ def sections(root):
         if f[0] in found:
             by = '' if found[f[0]] == every else f' (targets: {", ".join(found[f[0]])})'
             yield f'.TP\n.BI gpu/{f[2]}/ {names[f[0]]}\n{roff(f[6] + by)}\n'
+    for f in rows(os.path.join(root, 'core/model/host_events.def'), 'GPUBPF_HOST_EVENT'):
+        yield f'.TP\n.BR host/{f[2]} ", " host/{f[2]}_exit\nbefore and after a call in which {roff(f[4])}; the program runs on the CPU\n'
     for f in rows(os.path.join(root, 'core/model/sections.def'), 'GPUBPF_SECTION'):
         host = '; not for a device' if f[2] == 'HOSTPROG' else ''
         name = 'NAME' if f[2] == 'RUN' else names[f[1]]

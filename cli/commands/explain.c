@@ -151,6 +151,17 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 	free(seen.names);
 }
 
+/* Returns true if a program of a section host/ ran. Then a session without probed launches is no surprise. */
+static bool has_run_on_host(const struct gpubpf_session *s)
+{
+	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
+
+	for (uint32_t i = 0; unit && i < unit->nprogs; i++)
+		if (unit->progs[i].host && gpubpf_link__launches(gpubpf_session_link(s, i)))
+			return true;
+	return false;
+}
+
 /*
  * Print that no launch was probed. A session that only inspects kernels never probes, so its line does not begin with
  * "nothing was probed". If there were launches, other sessions print the line even with --quiet, because it changes the
@@ -162,6 +173,8 @@ __attribute__((format(printf, 2, 3))) static void note_nothing(struct gpubpf_ses
 	char text[1024];
 	va_list ap;
 
+	if (has_run_on_host(s))
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -211,7 +224,9 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 				explain_none(s, &who);
 			continue;
 		}
-		if (gpubpf_prog_has_named_place(prog))
+		if (prog->host)
+			cli_note("%s: no call of the application matched %s", who.is, prog->section);
+		else if (gpubpf_prog_has_named_place(prog))
 			explain_place(s, &who);
 		else
 			explain_program(s, &who);

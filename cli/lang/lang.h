@@ -293,6 +293,7 @@ struct lang_probe {
 	/* the program's ELF section such as "gpu/exit/name"; on the host "BEGIN", "END" or the interval */
 	const char *section;
 	uint32_t site; /* enum gpubpf_site; only for LANG_ON_DEVICE */
+	uint32_t host; /* enum gpubpf_host_event of a host/ probe; 0: the program runs in kernels */
 	/* only for LANG_IN_LINUX: the ELF section, as libbpf reads it; `section` is the probe as written */
 	const char *linux_section;
 	enum lang_linux_kind linux_kind;

@@ -66,10 +66,19 @@ static inline void gpubpf_vm_step(struct gpubpf_vm *vm)
 		job->observe(job->observe_arg, &state);
 }
 
-static int refuse(const struct host *h, struct gpubpf_diag *diag)
+int gpubpf_interp_refusal(const void *room, struct gpubpf_diag *diag)
 {
+	const struct host *h = room;
 	const struct gpubpf_vm *vm = &h->vm;
 	char text[96];
+
+	if (h->violated)
+		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h->broken_pc, "before instruction %u: %s", h->broken_pc,
+				       h->violated);
+	if (vm->status == GPUBPF_VM_EXIT || vm->status == GPUBPF_VM_ENDED)
+		return gpubpf_diag_set(diag, GPUBPF_E_REF_LEAK, vm->pc,
+				       "%u ring-buffer records were reserved but neither submitted nor discarded",
+				       h->nrecords);
 
 	gpubpf_diag_where(diag, "%s", h->job->prog->name);
 	if (vm->pc < vm->ninsns)
@@ -127,7 +136,11 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 {
 	struct gpubpf_vm *vm = &h->vm;
 
-	memset(h, 0, sizeof(*h));
+	/* the stack and the empty arena are large, and most runs do not need their zeros */
+	memset(h, 0, offsetof(struct host, vm.stack));
+	if (!job->is_verified)
+		memset(vm->stack, 0, sizeof(vm->stack));
+	memset((char *)h + sizeof(*vm), 0, (job->arena ? offsetof(struct host, no_arena) : sizeof(*h)) - sizeof(*vm));
 	h->job = job;
 	vm->insns = job->prog->insns;
 	vm->ninsns = job->prog->ninsns;
@@ -139,31 +152,45 @@ static void begin(struct host *h, const struct gpubpf_interp_job *job)
 	fill_environment(h, job);
 }
 
+size_t gpubpf_interp_room(void)
+{
+	return sizeof(struct host);
+}
+
+static bool has_failed(const struct host *h)
+{
+	return h->violated || (h->vm.status != GPUBPF_VM_EXIT && h->vm.status != GPUBPF_VM_ENDED) || h->nrecords;
+}
+
+int gpubpf_interp_run_in(void *room, const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result)
+{
+	struct host *h = room;
+
+	begin(h, job);
+	if (gpubpf_interp_prove_begin(h) < 0)
+		return -ENOMEM;
+	gpubpf_host_thread_set(&h->thread);
+	gpubpf_vm_run(&h->vm);
+	gpubpf_host_thread_set(NULL);
+	gpubpf_interp_prove_end(h);
+	if (has_failed(h))
+		return -EINVAL;
+	result->r0 = h->vm.reg[GPUBPF_R0];
+	result->insns = h->vm.executed;
+	result->ended_thread = h->vm.status == GPUBPF_VM_ENDED;
+	return 0;
+}
+
 int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result, struct gpubpf_diag *diag)
 {
 	struct host h;
+	int err;
 
 	if (job->unit->nmaps && (!job->arena || !job->layout))
 		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
 				       "a program with maps needs an arena and a map layout to run");
-	begin(&h, job);
-	if (gpubpf_interp_prove_begin(&h) < 0)
+	err = gpubpf_interp_run_in(&h, job, result);
+	if (err == -ENOMEM)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory to run the program");
-	gpubpf_host_thread_set(&h.thread);
-	gpubpf_vm_run(&h.vm);
-	gpubpf_host_thread_set(NULL);
-	gpubpf_interp_prove_end(&h);
-	if (h.violated)
-		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h.broken_pc, "before instruction %u: %s", h.broken_pc,
-				       h.violated);
-	if (h.vm.status != GPUBPF_VM_EXIT && h.vm.status != GPUBPF_VM_ENDED)
-		return refuse(&h, diag);
-	if (h.nrecords)
-		return gpubpf_diag_set(diag, GPUBPF_E_REF_LEAK, h.vm.pc,
-				       "%u ring-buffer records were reserved but neither submitted nor discarded",
-				       h.nrecords);
-	result->r0 = h.vm.reg[GPUBPF_R0];
-	result->insns = h.vm.executed;
-	result->ended_thread = h.vm.status == GPUBPF_VM_ENDED;
-	return 0;
+	return err < 0 ? gpubpf_interp_refusal(&h, diag) : 0;
 }

@@ -47,6 +47,8 @@ struct gpubpf_interp_job {
 	const struct gpubpf_param *params;
 	uint32_t nparams;
 	uint64_t max_insns; /* largest number of executed instructions; 0: 64 million */
+	/* the program was verified, so it reads no stack byte that it has not written; the stack is not zeroed */
+	bool is_verified;
 	void (*observe)(void *arg, const struct gpubpf_interp_state *state);
 	void *observe_arg;
 };
@@ -64,5 +66,13 @@ struct gpubpf_interp_result {
  * deep, and more than max_insns instructions.
  */
 int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result, struct gpubpf_diag *diag);
+
+/*
+ * The same for threads with small stacks: the run's state is in `room`, which has gpubpf_interp_room() bytes aligned to
+ * 16. After a failure, gpubpf_interp_refusal() writes the diagnostic. The job must be valid until then.
+ */
+size_t gpubpf_interp_room(void);
+int gpubpf_interp_run_in(void *room, const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result);
+int gpubpf_interp_refusal(const void *room, struct gpubpf_diag *diag);
 
 #endif

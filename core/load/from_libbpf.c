@@ -319,14 +319,16 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 	unit->progs = prog;
 	prog += unit->nprogs++;
 	gpubpf_section_parse(bpf_program__section_name(from), &section);
-	*prog = (struct gpubpf_prog){ .site = section.site, .is_run = section.of == GPUBPF_SECTION_RUN, .object = l->index };
+	*prog = (struct gpubpf_prog){
+		.site = section.site, .is_run = section.of == GPUBPF_SECTION_RUN, .host = section.host, .object = l->index
+	};
 	snprintf(prog->name, sizeof(prog->name), "%s", bpf_program__name(from));
 	snprintf(prog->section, sizeof(prog->section), "%s", bpf_program__section_name(from));
 	gpubpf_pattern_store(pattern ? pattern : section.pattern, prog->pattern);
 	err = gpubpf_program_import(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);
-	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")))
+	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")) || prog->host)
 		use_own_clock(prog);
 	return err;
 }

@@ -109,7 +109,7 @@ void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
 
 /* section.c: where the programs of a section run */
 enum gpubpf_section_of {
-	GPUBPF_SECTION_GPU,   /* on a GPU */
+	GPUBPF_SECTION_GPU,   /* on a GPU, or at calls of its runtime */
 	GPUBPF_SECTION_RUN,   /* on a GPU, in a kernel of gpubpf (core/wire/direct.h) */
 	GPUBPF_SECTION_MAYBE, /* on a GPU or in the Linux kernel: gpubpf_kernel_has_function() decides */
 	GPUBPF_SECTION_HOST,  /* in the Linux kernel */
@@ -117,7 +117,8 @@ enum gpubpf_section_of {
 struct gpubpf_section {
 	enum gpubpf_section_of of;
 	enum gpubpf_site site;
-	const char *pattern; /* rest of the section's name after the prefix, or "" */
+	enum gpubpf_host_event host; /* 0: the section is not host/EVENT */
+	const char *pattern;         /* rest of the section's name after the prefix, or "" */
 };
 bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
 /* Writes the names of the sections for GPU programs, for messages. The list is truncated to the buffer. */

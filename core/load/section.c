@@ -36,6 +36,10 @@ static const struct {
 
 bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 {
+	section->host = 0;
+	section->of = GPUBPF_SECTION_GPU;
+	if (gpubpf_host_section_parse(name, &section->host, &section->site, &section->pattern))
+		return true;
 	for (size_t i = 0; i < NSECTIONS; i++) {
 		size_t len = strlen(sections[i].prefix);
 		/*

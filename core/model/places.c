@@ -20,12 +20,16 @@
 #define OPERAND GPUBPF_GIVES_OPERAND
 #define MARK GPUBPF_GIVES_MARK
 #define CAPTURE GPUBPF_GIVES_CAPTURE
+#define HOST GPUBPF_GIVES_HOST
+#define DONE GPUBPF_GIVES_DONE
 
 static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 	[GPUBPF_SITE_NONE] = { .name = "-", .meaning = "" },
 #define GPUBPF_PLACE(NAME, number, place, at, of, gives, means)                                              \
 	[number] = { .name = place, .where = GPUBPF_WHERE_##at, .names = GPUBPF_NAMES_##of, .operands = gives, \
 		     .meaning = means },
+#define GPUBPF_HOST_PLACE(NAME, number, place, gives, means) \
+	[number] = { .name = place, .where = GPUBPF_WHERE_HOST, .operands = gives, .meaning = means },
 #include "places.def"
 #define GPUBPF_ACCESSES(NAME, in, of, order)                                          \
 	[GPUBPF_SITE_##NAME].spaces = in, [GPUBPF_SITE_##NAME].accesses = of, \
@@ -34,9 +38,20 @@ static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 #include "places.def"
 };
 
+#undef HOST
+#undef DONE
+
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) \
 	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h must list the same places");
+#define GPUBPF_HOST_PLACE(NAME, number, name, operands, meaning) \
+	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h must list the same places");
 #include "places.def"
+
+static const struct gpubpf_host_event_kind host_events[GPUBPF_HOST_EVENTS] = {
+#define GPUBPF_HOST_EVENT(NAME, number, event, of, means) \
+	[GPUBPF_HOST_##NAME] = { .name = event, .names = GPUBPF_NAMES_##of, .meaning = means },
+#include "host_events.def"
+};
 
 static const char *const operands[GPUBPF_NOPERANDS] = {
 #define GPUBPF_OPERAND(NAME, field, meaning) [GPUBPF_OPERAND_##NAME] = field,
@@ -49,13 +64,65 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site)
 	return &kinds[site];
 }
 
+bool gpubpf_place_is_host(enum gpubpf_site site)
+{
+	return gpubpf_place_kind(site)->where == GPUBPF_WHERE_HOST;
+}
+
+const struct gpubpf_host_event_kind *gpubpf_host_event_kind(enum gpubpf_host_event event)
+{
+	assert(event && event < GPUBPF_HOST_EVENTS);
+	return &host_events[event];
+}
+
+bool gpubpf_host_provides(enum gpubpf_host_event event, uint32_t offset)
+{
+	static const struct {
+		size_t offset, size;
+		bool of_launch; /* only launches have the field */
+	} fields[] = {
+#define FIELD(field, of_launch) { offsetof(struct gpubpf_ctx, field), sizeof(((struct gpubpf_ctx *)0)->field), of_launch }
+		FIELD(site, false),    FIELD(function_name, false), FIELD(launch, true),
+		FIELD(kernel, true),   FIELD(work_dim, true),       FIELD(device, true),
+		FIELD(grid_dim, true), FIELD(block_dim, true),      FIELD(kernel_name, true),
+#undef FIELD
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (offset >= fields[i].offset && offset - fields[i].offset < fields[i].size)
+			return !fields[i].of_launch || event == GPUBPF_HOST_LAUNCH;
+	return false;
+}
+
+bool gpubpf_host_section_parse(const char *name, enum gpubpf_host_event *event, enum gpubpf_site *site, const char **pattern)
+{
+	const char *at = name + strlen("host/");
+
+	if (strncmp(name, "host/", strlen("host/")))
+		return false;
+	for (uint32_t i = 1; i < GPUBPF_HOST_EVENTS; i++) {
+		size_t len = strlen(host_events[i].name);
+		const char *rest = at + len;
+
+		if (strncmp(at, host_events[i].name, len))
+			continue;
+		*site = strncmp(rest, "_exit", strlen("_exit")) ? GPUBPF_SITE_HOST : GPUBPF_SITE_HOST_EXIT;
+		rest += *site == GPUBPF_SITE_HOST_EXIT ? strlen("_exit") : 0;
+		*event = i;
+		*pattern = *rest == '/' ? rest + 1 : "*";
+		return !*rest || *rest == '/';
+	}
+	return false;
+}
+
 static const char *nearest_kind(const char *word)
 {
 	size_t least = strlen(word) / 3 + 2;
 	const char *nearest = NULL;
 
 	for (uint32_t i = 1; i < GPUBPF_NSITES; i++) {
-		size_t d = kinds[i].name ? gpubpf_distance(word, kinds[i].name) : least;
+		bool on_device = kinds[i].name && kinds[i].where != GPUBPF_WHERE_HOST;
+		size_t d = on_device ? gpubpf_distance(word, kinds[i].name) : least;
 
 		if (d >= least)
 			continue;

@@ -28,10 +28,17 @@ _Static_assert(GPUBPF_NOPERANDS < 30, "GPUBPF_GIVES_NOTHING must not be the bit 
 enum {
 	GPUBPF_NSITES = 1
 #define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) + 1
+#define GPUBPF_HOST_PLACE(NAME, number, name, operands, meaning) + 1
 #include "places.def"
 };
 
-enum gpubpf_where { GPUBPF_WHERE_NONE, GPUBPF_WHERE_KERNEL, GPUBPF_WHERE_FUNCTION, GPUBPF_WHERE_INSN };
+enum gpubpf_where {
+	GPUBPF_WHERE_NONE,
+	GPUBPF_WHERE_KERNEL,
+	GPUBPF_WHERE_FUNCTION,
+	GPUBPF_WHERE_INSN,
+	GPUBPF_WHERE_HOST, /* not in a kernel: a call of the GPU runtime, on the CPU */
+};
 enum gpubpf_names {
 	GPUBPF_NAMES_NONE,
 	GPUBPF_NAMES_KERNEL,
@@ -101,6 +108,27 @@ void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t 
 
 /* Returns the row of a kind of place below GPUBPF_NSITES. The row of GPUBPF_SITE_NONE has the name "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
+/* Returns true if programs of this kind of place run on the CPU. */
+bool gpubpf_place_is_host(enum gpubpf_site site);
+
+/* A row of core/model/host_events.def. */
+struct gpubpf_host_event_kind {
+	const char *name; /* "launch" */
+	enum gpubpf_names names;
+	const char *meaning;
+};
+#define GPUBPF_HOST_EVENTS 10 /* 1 + number of rows */
+/* Returns the row of an event from 1 to GPUBPF_HOST_EVENTS - 1. */
+const struct gpubpf_host_event_kind *gpubpf_host_event_kind(enum gpubpf_host_event event);
+/* Returns true if programs at this event have the field of the context at this offset, apart from `host` and `done`. */
+bool gpubpf_host_provides(enum gpubpf_host_event event, uint32_t offset);
+/*
+ * Parses a section host/EVENT, host/EVENT_exit, or one of these with /PATTERN. *pattern is "*" if there is none. Returns
+ * false if the section is not of this form.
+ */
+bool gpubpf_host_section_parse(const char *name, enum gpubpf_host_event *event, enum gpubpf_site *site,
+			       const char **pattern);
+
 /*
  * Corrects a misspelled place in a probe's name. For example, gpu/enter/scale, gpu:enter:scale and enter/scale become
  * gpu/entry/scale. Returns false if no place is similar; buf is then unchanged.

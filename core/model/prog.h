@@ -254,6 +254,7 @@ struct gpubpf_prog {
 	enum gpubpf_site site;
 	uint64_t cookie; /* number that was set when the program was attached, for helper 174 */
 	bool is_run;     /* the program runs only in gpubpf's own kernel (core/wire/direct.h) */
+	uint8_t host;    /* enum gpubpf_host_event at which the program runs on the CPU; 0: it runs on a device */
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;
 	struct gpubpf_func *funcs;

@@ -15,6 +15,7 @@
  * - kernel_bpf/: programs for the Linux kernel, and maps that are synchronized with it
  * - server/: sockets, event loop, messages of peers, queries, answers with twins, snapshots, rescue of maps, the
  *   environment of an application (core/session/server/environ.c)
+ * - host/: programs of sections host/, which agents run
  * - objects/: BPF objects that are loaded or join later, links
  * - report/: the kernel table, the report, costs
  * - twins/: requests for twins, the threads that build them, the steps of a build, twins built in advance

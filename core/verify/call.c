@@ -3,8 +3,10 @@
  * Checks helper calls: compares the arguments with the rows of include/gpubpf/helpers.def, like the Linux kernel checks
  * its helpers (Documentation/bpf/verifier.rst).
  */
+#include <errno.h>
 #include <string.h>
 
+#include "core/model/places.h"
 #include "core/model/stack_frame.h"
 #include "verify.h"
 
@@ -113,6 +115,11 @@ static int check_map(struct verifier *v, struct call *c, int i)
 	if (!(c->map->type->ops & GPUBPF_OP_BIT(c->h->op)))
 		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, of type %s, to %s", c->map->name,
 			      c->map->type->name, c->h->name);
+	if (gpubpf_place_is_host(v->prog->site) && c->map->type->flags & GPUBPF_MAP_THREAD) {
+		gpubpf_diag_remedy(v->diag, "use an array, or a hash with ctx->host.tid in its key");
+		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, which has values of GPU threads, on the CPU",
+			      c->map->name);
+	}
 	if (gpubpf_op_row(c->h->op)->use & CHANGES && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
 		return refuse(v, GPUBPF_E_READONLY_MEM, "changes map %s, which is read-only", c->map->name);
 	if (c->h->op == GPUBPF_OP_ARM && !(c->map->map_flags & F_ARMS)) {
@@ -377,6 +384,26 @@ static bool is_of_run(const struct gpubpf_helper *h)
 	return h->op == GPUBPF_OP_DATA;
 }
 
+/* Refuses a helper that programs on the CPU cannot call (core/model/host_helpers.def). */
+static int check_host_helper(struct verifier *v, const struct gpubpf_helper *h)
+{
+	static const struct {
+		const char *name, *instead;
+	} refused[] = {
+#define GPUBPF_NOT_ON_HOST(name, instead) { name, instead },
+#include "core/model/host_helpers.def"
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (!strcmp(refused[i].name, h->name)) {
+			gpubpf_diag_remedy(v->diag, "%s", refused[i].instead);
+			return refuse(v, GPUBPF_E_BAD_HELPER,
+				      "calls helper %u %s, which programs of section %.100s cannot call", h->id,
+				      h->name, v->prog->section);
+		}
+	return 0;
+}
+
 static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper **h)
 {
 	if (insn->imm == GPUBPF_CORE_POISON)
@@ -385,6 +412,8 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	*h = gpubpf_helper_find((uint32_t)insn->imm);
 	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) || (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
+	if (gpubpf_place_is_host(v->prog->site) && check_host_helper(v, *h) < 0)
+		return -EINVAL;
 	if ((*h)->class == GPUBPF_CLASS_TAIL && !v->opts.allow_kernel_helpers)
 		return refuse(v, GPUBPF_E_BAD_HELPER,
 			      "calls helper %d %s, but the programs that it may call are unknown: they must be in "

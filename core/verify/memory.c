@@ -183,6 +183,14 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 			v->facts->ctx_args |= 1ull << i;
 }
 
+/* Returns true if a program on the CPU has the field. */
+static bool is_host_field(const struct verifier *v, const struct ctx_field *f, const struct gpubpf_place_kind *place)
+{
+	if (f->of_place)
+		return place->operands >> gpubpf_operand_of(f->name) & 1;
+	return gpubpf_host_provides(v->prog->host, f->off);
+}
+
 /*
  * Refuses a load of a context field that the program's place does not provide. The field would read as 0, and the
  * program could not distinguish this 0 from a value.
@@ -193,6 +201,11 @@ static int check_provided(struct verifier *v, const struct ctx_field *f)
 	const struct gpubpf_place_kind *place = gpubpf_place_kind(site);
 
 	if (site == GPUBPF_SITE_NONE)
+		return 0;
+	if (place->where == GPUBPF_WHERE_HOST && !is_host_field(v, f, place))
+		return refuse(v, GPUBPF_E_CTX_PLACE, "reads %s of the context, which section %.100s does not provide",
+			      f->name, v->prog->section);
+	if (place->where == GPUBPF_WHERE_HOST)
 		return 0;
 	if (f->off == offsetof(struct gpubpf_ctx, function_name) && place->where != GPUBPF_WHERE_FUNCTION)
 		return refuse(v, GPUBPF_E_CTX_PLACE,

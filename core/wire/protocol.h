@@ -23,7 +23,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 8
+#define GPUBPF_MSG_MINOR 9
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* maximum length of a reason in bytes, in all messages */
@@ -168,6 +168,20 @@ enum gpubpf_msg {
 	GPUBPF_MSG_PATCH = 25,
 	/* tool -> agent, answer to PATCH: s32 0 or -errno, str reason */
 	GPUBPF_MSG_PATCHED = 26,
+	/*
+	 * agent -> tool. Requests the attached programs of sections host/. The agent sends it when `host` of the kernel
+	 * table has changed.
+	 */
+	GPUBPF_MSG_HOST = 27,
+	/*
+	 * tool -> agent, answer to HOST. No payload. fds: the programs, as core/session/host/host_programs.c writes them,
+	 * and the arena that devices on host memory share. No fd: the tool could not send the programs.
+	 */
+	GPUBPF_MSG_HOST_DONE = 28,
+	/* agent -> tool: str name of a kernel or of a runtime's function */
+	GPUBPF_MSG_NAME = 29,
+	/* tool -> agent, answer to NAME: u64 id of the name in the session */
+	GPUBPF_MSG_NAME_DONE = 30,
 };
 
 /*
@@ -378,8 +392,9 @@ struct gpubpf_kernel_table {
 	uint64_t enabled; /* 1: agents may launch twins */
 	/* bytes that agents read from ring buffers in device memory, and the time for that in ns, over all processes */
 	uint64_t drained_bytes, drain_ns;
-	uint64_t plan;                       /* generation of the plan in entry[]; odd: the tool is writing entry[] */
-	uint64_t nplan;                      /* number of valid elements of entry[] */
+	uint64_t host;  /* generation of the attached programs of sections host/; 0: there was none yet */
+	uint64_t plan;  /* generation of the plan in entry[]; odd: the tool is writing entry[] */
+	uint64_t nplan; /* number of valid elements of entry[] */
 	uint64_t wait_ns[GPUBPF_WAIT_PARTS]; /* sum of wait_ns over all rows, by part of the wait */
 	/* 1: agents measure launches with and without probes (run_ns), because a map records times */
 	uint64_t measures;

@@ -46,6 +46,18 @@ def places(root):
         yield f[1], f'`gpu/{f[2]}/{NAMES[f[4]]}`', where[f[3]], cell(f[6]), gives, ', '.join(found.get(f[0], ['none']))
 
 
+def host_events(root):
+    names = {'KERNEL': 'KERNEL', 'FUNCTION': 'FUNCTION of the runtime'}
+    for f in rows(f'{root}/core/model/host_events.def', 'GPUBPF_HOST_EVENT'):
+        yield f[1], f'`host/{f[2]}`, `host/{f[2]}_exit`', cell(f[4]), names[f[3]]
+
+
+def not_on_host(root):
+    advice = dict(re.findall(r'#define (\w+) "(.*)"', pathlib.Path(f'{root}/core/model/host_helpers.def').read_text(encoding='ascii')))
+    for name, instead in rows(f'{root}/core/model/host_helpers.def', 'GPUBPF_NOT_ON_HOST'):
+        yield f'`{name}`', cell(advice.get(instead, instead))
+
+
 def given(root):
     for field, meaning in operands(root).values():
         yield f'`{field}`', cell(meaning)
@@ -134,6 +146,9 @@ def sections(root):
     for f in rows(f'{root}/core/model/places.def', 'GPUBPF_PLACE'):
         names[f[0]] = NAMES[f[4]]
         yield f'`gpu/{f[2]}/{names[f[0]]}`', 'GPU', cell(f[6])
+    for f in rows(f'{root}/core/model/host_events.def', 'GPUBPF_HOST_EVENT'):
+        yield f'`host/{f[2]}`', 'CPU', cell(f'before a call in which {f[4]}')
+        yield f'`host/{f[2]}_exit`', 'CPU', cell(f'after a call in which {f[4]}')
     for f in rows(f'{root}/core/model/sections.def', 'GPUBPF_SECTION'):
         yield f'`{f[0]}{names["NONE" if f[2] == "RUN" else f[1]]}`', whose[f[2]], cell(f[3])
 
@@ -196,6 +211,8 @@ def members(root):
 
 TABLES = {
     'PLACES': (places, ['number', 'section', 'runs at each', 'the program runs', 'operands', 'targets']),
+    'HOST_EVENTS': (host_events, ['number', 'sections', 'the program runs before and after a call in which', 'a pattern names']),
+    'NOT_ON_HOST': (not_on_host, ['helper', 'instead']),
     'OPERANDS': (given, ['operand', 'meaning']),
     'HELPERS': (helpers, ['number', 'name', 'arguments', 'result', 'meaning']),
     'KERNEL_HELPERS': (kernel_helpers, ['number', 'name', 'meaning']),

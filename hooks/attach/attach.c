@@ -77,6 +77,8 @@ static void detach(uint64_t serial)
 			left += n < 0 ? 0 : n;
 		}
 		is_stuck |= !gpubpf_agent_jobs_wait(WAIT_JOBS_NS);
+		if (!is_stuck)
+			gpubpf_host_release();
 		for (size_t i = 0; i < NATTACHERS && !is_stuck; i++)
 			if (attachers[i]->forget)
 				attachers[i]->forget();

@@ -172,7 +172,8 @@ static void handle_message(struct gpubpf_packet *packet)
 static bool is_answer(enum gpubpf_msg type)
 {
 	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE ||
-	       type == GPUBPF_MSG_READ_DONE || type == GPUBPF_MSG_PATCHED;
+	       type == GPUBPF_MSG_READ_DONE || type == GPUBPF_MSG_PATCHED || type == GPUBPF_MSG_HOST_DONE ||
+	       type == GPUBPF_MSG_NAME_DONE;
 }
 
 /* Read one packet from the tool. Returns 0, or the negative errno value that ends the session. */

@@ -135,6 +135,7 @@ struct gpubpf_kernel_entry {
 	atomic_uint_fast64_t admitted;      /* launches that --first N has admitted in this round */
 	atomic_uint_fast64_t round;         /* value of gpubpf_session_round() for which `admitted` counts */
 	atomic_uint_fast64_t every_from_ns; /* CLOCK_MONOTONIC of the last launch that `every` admitted; 0: none */
+	atomic_uint_fast64_t id;            /* 1 + the session's id of the name; 0: not requested yet */
 	_Atomic(struct gpubpf_gate_state *) gates; /* counters of the links' gates; only grows */
 	uint64_t copied_launches; /* number of launches whose results the current copy of the maps contains */
 	uint32_t generation, device;

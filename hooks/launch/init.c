@@ -15,6 +15,7 @@
 static void reset_child(void)
 {
 	gpubpf_devices_after_fork();
+	gpubpf_host_after_fork();
 	gpubpf_agent_jobs_after_fork();
 	gpubpf_stacks_after_fork();
 }

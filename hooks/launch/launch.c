@@ -281,6 +281,17 @@ static void note_first_launch(struct gpubpf_dispatch_entry *dispatch)
 	atomic_store_explicit(&dispatch->is_prefetched, false, memory_order_relaxed);
 }
 
+/* Run the programs of sections host/launch. The launch has its number already. */
+static void begin_host(struct gpubpf_hook_launch *l)
+{
+	if (!gpubpf_host_is_on(GPUBPF_HOST_LAUNCH))
+		return;
+	l->host = (struct gpubpf_host_call){
+		.event = GPUBPF_HOST_LAUNCH, .function = l->function, .stream = l->stream, .launch = l
+	};
+	l->is_host_on = gpubpf_host_begin(&l->host);
+}
+
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_hook_kernel *k = l->kernel;
@@ -294,6 +305,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->dispatch = NULL;
 	l->binding = NULL;
 	l->inherited = NULL;
+	l->is_host_on = false;
 	if (gpubpf_launch_is_inherited(l)) {
 		gpubpf_session_rejoin();
 		l->inherited = gpubpf_kernel_entry(k->name, l->device->ops->backend, l->device->ordinal, true);
@@ -312,6 +324,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		waited = choose_kernel(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
+	begin_host(l);
 }
 
 /*
@@ -369,6 +382,8 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 {
 	struct gpubpf_kernel_row *k;
 
+	if (l->is_host_on)
+		gpubpf_host_end(&l->host, l->result ? l->result : -(outcome == GPUBPF_LAUNCH_FAILED));
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
 		/* the twin was counted as running, but never started */
 		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));
@@ -459,6 +474,7 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l, int (*twin)(const void 
 		return 0;
 	}
 	error = original(call);
+	l->result = error;
 	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
 	if (l->twin && !error)
 		gpubpf_hook_twin_refused(l, refused);

@@ -29,6 +29,7 @@
 #include "core/wire/protocol.h"
 #include "gpubpf/allocation.h"
 #include "hooks/client/log_once.h"
+#include "hooks/host/host.h"
 #include "hooks/process/callbacks.h"
 #include "hooks/process/time.h"
 
@@ -38,7 +39,7 @@ struct gpubpf_hook_kernel;
 struct gpubpf_hook_launch;
 
 /* Names of kernels, in one malloc'd block. */
-struct gpubpf_names {
+struct gpubpf_name_list {
 	uint32_t n;
 	size_t size; /* bytes of text */
 	char text[]; /* n names, each with its terminating NUL */
@@ -47,9 +48,9 @@ struct gpubpf_names {
  * twin_links.c: copy n names. Skips empty names and names that do not fit in GPUBPF_WHOLE_NAME_SIZE. Returns NULL if
  * out of memory.
  */
-struct gpubpf_names *gpubpf_names_create(const char *const *names, uint32_t n);
+struct gpubpf_name_list *gpubpf_names_create(const char *const *names, uint32_t n);
 /* Like gpubpf_names_create(), for one string with a `separator` between the names. */
-struct gpubpf_names *gpubpf_names_split(const char *text, char separator);
+struct gpubpf_name_list *gpubpf_names_split(const char *text, char separator);
 
 /* The image of twins, as the session built it. */
 struct gpubpf_hook_twin_image {
@@ -102,7 +103,7 @@ struct gpubpf_hook_ops {
 	 * Returns the names of all kernels of the program, or NULL if unknown. The caller frees them. Optional: without
 	 * this operation each program has one kernel.
 	 */
-	struct gpubpf_names *(*kernels)(void *adapter_program);
+	struct gpubpf_name_list *(*kernels)(void *adapter_program);
 	/*
 	 * Fill *image for the program on a device. The launch path calls image() once per request for twins, and
 	 * image_put() after it.
@@ -253,6 +254,10 @@ struct gpubpf_hook_launch {
 	uint32_t dim;
 	size_t grid[3], block[3]; /* threads in the whole grid; threads per block, 0 if the runtime chooses */
 	const void *call;         /* for the operation `argument`; NULL: unknown */
+	/* for programs at host/launch: name of the called function, and the stream or queue; set by the adapter */
+	const char *function;
+	uint64_t stream;
+	int64_t result; /* the runtime's result, set by the adapter before launch_end() if it is not 0 */
 	/* outputs of begin() */
 	void *twin;          /* the adapter's handle of the twin; NULL: launch the original */
 	uint32_t twin_flags; /* enum gpubpf_twin_flags: the extra arguments that the twin needs */
@@ -267,6 +272,8 @@ struct gpubpf_hook_launch {
 	 */
 	uint32_t registers;
 	/* private to the launch path */
+	struct gpubpf_host_call host;
+	bool is_host_on; /* programs run after the launch */
 	struct gpubpf_dispatch_entry *dispatch;
 	const struct gpubpf_hook_binding *binding; /* binding that contains the twin */
 	/*

@@ -19,9 +19,9 @@ struct gpubpf_twin_module {
 	struct gpubpf_twin_module *next;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
-	uint32_t nlinks, *links;           /* indices of the links whose BPF programs the twins contain */
-	uint32_t registers;                /* register limit per GPU thread; 0: no limit */
-	struct gpubpf_names *kernel_names; /* names of the kernels that the links match */
+	uint32_t nlinks, *links;               /* indices of the links whose BPF programs the twins contain */
+	uint32_t registers;                    /* register limit per GPU thread; 0: no limit */
+	struct gpubpf_name_list *kernel_names; /* names of the kernels that the links match */
 	enum { SET_NEW, SET_BUSY, SET_REQUESTED, SET_LOADED, SET_REFUSED } state; /* protected by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
@@ -42,13 +42,13 @@ struct gpubpf_twin_module {
  */
 struct gpubpf_plan_subset {
 	uint32_t *links, nlinks;
-	struct gpubpf_names *kernel_names;
+	struct gpubpf_name_list *kernel_names;
 };
 
-void gpubpf_twin_write_names(const struct gpubpf_names *names, struct gpubpf_writer *w);
+void gpubpf_twin_write_names(const struct gpubpf_name_list *names, struct gpubpf_writer *w);
 bool gpubpf_twin_contains_link(const uint32_t *links, uint32_t n, uint32_t link);
 /* Select the links whose patterns match any kernel in `kernels`, and select these kernels. Returns 0 or -ENOMEM. */
-int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const struct gpubpf_names *kernels,
+int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const struct gpubpf_name_list *kernels,
 			     struct gpubpf_plan_subset *part);
 
 /* twin_module.c */
@@ -61,7 +61,7 @@ int gpubpf_twin_set_reason(struct gpubpf_reason *why, int err, const char *fmt, 
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
 							    struct gpubpf_hook_device *device, uint32_t registers,
 							    uint32_t *links, uint32_t nlinks,
-							    struct gpubpf_names *kernel_names);
+							    struct gpubpf_name_list *kernel_names);
 
 /*
  * twin_request.c: returns 0, or a negative errno value with the reason in module->why. The value -EAGAIN means that too

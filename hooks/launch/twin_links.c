@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_name(struct gpubpf_names *names, const char *name, size_t len)
+static void add_name(struct gpubpf_name_list *names, const char *name, size_t len)
 {
 	if (!len || len >= GPUBPF_WHOLE_NAME_SIZE)
 		return;
@@ -16,9 +16,9 @@ static void add_name(struct gpubpf_names *names, const char *name, size_t len)
 	names->n++;
 }
 
-struct gpubpf_names *gpubpf_names_create(const char *const *list, uint32_t n)
+struct gpubpf_name_list *gpubpf_names_create(const char *const *list, uint32_t n)
 {
-	struct gpubpf_names *names;
+	struct gpubpf_name_list *names;
 	size_t size = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -29,9 +29,9 @@ struct gpubpf_names *gpubpf_names_create(const char *const *list, uint32_t n)
 	return names;
 }
 
-struct gpubpf_names *gpubpf_names_split(const char *text, char separator)
+struct gpubpf_name_list *gpubpf_names_split(const char *text, char separator)
 {
-	struct gpubpf_names *names = calloc(1, sizeof(*names) + strlen(text) + 2);
+	struct gpubpf_name_list *names = calloc(1, sizeof(*names) + strlen(text) + 2);
 	const char *end;
 
 	for (const char *at = text; names; at = end + 1) {
@@ -44,13 +44,13 @@ struct gpubpf_names *gpubpf_names_split(const char *text, char separator)
 }
 
 /* Returns the name that follows `name`, or the first name if `name` is NULL. Returns NULL after the last name. */
-static const char *next_name(const struct gpubpf_names *names, const char *name)
+static const char *next_name(const struct gpubpf_name_list *names, const char *name)
 {
 	name = name ? name + strlen(name) + 1 : names->text;
 	return name < names->text + names->size ? name : NULL;
 }
 
-void gpubpf_twin_write_names(const struct gpubpf_names *names, struct gpubpf_writer *w)
+void gpubpf_twin_write_names(const struct gpubpf_name_list *names, struct gpubpf_writer *w)
 {
 	gpubpf_put_u32(w, names->n);
 	for (const char *name = NULL; (name = next_name(names, name));)
@@ -64,7 +64,7 @@ bool gpubpf_twin_contains_link(const uint32_t *links, uint32_t n, uint32_t link)
 	return n;
 }
 
-int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const struct gpubpf_names *kernels,
+int gpubpf_twin_select_links(const struct gpubpf_plan *plan, const struct gpubpf_name_list *kernels,
 			     struct gpubpf_plan_subset *part)
 {
 	uint32_t *matching = malloc((plan->n + 1) * sizeof(*matching)), n;

@@ -33,7 +33,7 @@ static bool twin_module_matches(const struct gpubpf_twin_module *module, const s
 struct gpubpf_twin_module *gpubpf_twin_module_get_or_create(struct gpubpf_hook_program *program,
 							    struct gpubpf_hook_device *device, uint32_t registers,
 							    uint32_t *links, uint32_t nlinks,
-							    struct gpubpf_names *kernel_names)
+							    struct gpubpf_name_list *kernel_names)
 {
 	struct gpubpf_twin_module *module;
 	uint32_t n = 0;

@@ -62,9 +62,9 @@ static void refresh_module(struct gpubpf_dispatch_entry *dispatch, struct gpubpf
  * Returns the names of all kernels of the program, which are queried once. NULL: the adapter does not report names, so
  * the program counts as one kernel.
  */
-static const struct gpubpf_names *kernels_of(struct gpubpf_hook_program *program)
+static const struct gpubpf_name_list *kernels_of(struct gpubpf_hook_program *program)
 {
-	struct gpubpf_names *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
+	struct gpubpf_name_list *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
 
 	if (names || gpubpf_is_agent_thread() || !program->ops->kernels ||
 	    !(names = program->ops->kernels(program->adapter)))
@@ -84,8 +84,8 @@ static struct gpubpf_twin_module *find_module(struct gpubpf_dispatch_entry *disp
 {
 	struct gpubpf_hook_program *program = dispatch->kernel->program;
 	const char *own_name = dispatch->kernel->full_name;
-	const struct gpubpf_names *kernels = kernels_of(program);
-	struct gpubpf_names *own = kernels ? NULL : gpubpf_names_create(&own_name, 1);
+	const struct gpubpf_name_list *kernels = kernels_of(program);
+	struct gpubpf_name_list *own = kernels ? NULL : gpubpf_names_create(&own_name, 1);
 	struct gpubpf_twin_module *module;
 	struct gpubpf_plan_subset part;
 	int err = kernels || own ? gpubpf_twin_select_links(plan, kernels ? kernels : own, &part) : -ENOMEM;

@@ -88,7 +88,7 @@ struct lz_module { /* lives longer than the driver's module, because a thread ma
 	struct lz_code *code;      /* NULL: the module's IL is unknown */
 	ze_module_handle_t *peers; /* npeers modules with which the application linked this module */
 	uint32_t npeers;
-	struct gpubpf_names *names; /* names of the module's kernels; NULL: unknown */
+	struct gpubpf_name_list *names; /* names of the module's kernels; NULL: unknown */
 };
 
 /* kernel.c */

@@ -7,9 +7,9 @@
 GPUBPF_RECORDS(lz_modules)
 
 /* Returns the names of all kernels of the module, malloc'd, or NULL if unknown. */
-static struct gpubpf_names *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
+static struct gpubpf_name_list *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 {
-	struct gpubpf_names *all = NULL;
+	struct gpubpf_name_list *all = NULL;
 	uint32_t n = 0;
 	const char **names;
 

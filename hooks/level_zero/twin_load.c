@@ -38,10 +38,10 @@ static void image_put(struct gpubpf_hook_image *image)
 	free((void *)image->options);
 }
 
-static struct gpubpf_names *kernels(void *adapter_program)
+static struct gpubpf_name_list *kernels(void *adapter_program)
 {
 	struct lz_module *m = adapter_program;
-	struct gpubpf_names *names;
+	struct gpubpf_name_list *names;
 	size_t size;
 
 	pthread_mutex_lock(&m->lock);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODULE_CALL(type, name, call, code) \
+	GPUBPF_HOST_CALL(type, call, code, .event = GPUBPF_HOST_MODULE, .function = name)
+
 /*
  * Returns the program's code for a build with these options. Returns NULL for a program that was created from binaries,
  * or if out of memory.
@@ -79,7 +82,8 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n
 	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct build b = begin_build(p, n, devices, p ? with_options(p, options) : NULL, notify);
 
-	return end_build(&b, ocl->clBuildProgram(program, n, devices, options, notify, user));
+	return end_build(&b, MODULE_CALL(cl_int, "clBuildProgram",
+					 ocl->clBuildProgram(program, n, devices, options, notify, user), result));
 }
 
 static bool add_header(struct ocl_code *code, cl_program program, const char *name)
@@ -125,7 +129,10 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clCompileProgram(cl_program program, cl_uint
 	if (code)
 		add_headers(code, nheaders, headers, names);
 	b = begin_build(p, n, devices, code, notify);
-	return end_build(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
+	return end_build(&b, MODULE_CALL(cl_int, "clCompileProgram",
+					 ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names,
+							       notify, user),
+					 result));
 }
 
 /*
@@ -159,7 +166,10 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clLinkProgram(cl_context context, cl_uin
 						      cl_int *error)
 {
 	struct ocl_code *code = linked_code(n, devices, options, ninputs, inputs);
-	cl_program linked = ocl->clLinkProgram(context, n, devices, options, ninputs, inputs, notify, user, error);
+	cl_program linked =
+		MODULE_CALL(cl_program, "clLinkProgram",
+			    ocl->clLinkProgram(context, n, devices, options, ninputs, inputs, notify, user, error),
+			    error ? *error : CL_SUCCESS);
 
 	if (linked)
 		ocl_program_new(linked, context, code);

@@ -292,6 +292,8 @@ static cl_int enqueue(const struct enqueue *e)
 	if (!k)
 		return run(e, e->kernel, e->local, e->event);
 	ocl_launch_describe(&l, k, e->queue, e->dim, e->global, e->local);
+	l.function = e->task ? "clEnqueueTask" : "clEnqueueNDRangeKernel";
+	l.stream = (uintptr_t)e->queue;
 	if (!l.device)
 		return run(e, e->kernel, e->local, e->event);
 	gpubpf_hook_launch_begin(&l);
@@ -305,6 +307,7 @@ static cl_int enqueue(const struct enqueue *e)
 		}
 	}
 	err = run_measured(e, &l, e->kernel, e->local);
+	l.result = err;
 	gpubpf_hook_launch_end(&l, err ? GPUBPF_LAUNCH_FAILED : twin_err ? GPUBPF_LAUNCHED_ORIGINAL : GPUBPF_LAUNCHED);
 	if (twin_err && !err)
 		gpubpf_log_once("kernel %s: the runtime refused the twin with error %d; the launch ran unprobed",

@@ -117,7 +117,8 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseMemObject(cl_mem memory)
 
 	if (b)
 		exclude_from_queries(b);
-	return ocl->clReleaseMemObject(memory);
+	return GPUBPF_HOST_CALL(cl_int, ocl->clReleaseMemObject(memory), result, .event = GPUBPF_HOST_FREE,
+				.function = "clReleaseMemObject", .pointer = (uintptr_t)memory);
 }
 
 static bool has_one_device(cl_context context)
@@ -240,10 +241,15 @@ void ocl_memory_init(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
+/* A call that allocates memory. Programs after the call get the memory. */
+#define ALLOC(type, name, size, call, code) \
+	GPUBPF_HOST_ALLOC(type, call, code, .event = GPUBPF_HOST_ALLOC, .function = name, .bytes = size)
+
 CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
 						   cl_int *error)
 {
-	cl_mem buffer = ocl->clCreateBuffer(context, flags, size, host, error);
+	cl_mem buffer = ALLOC(cl_mem, "clCreateBuffer", size, ocl->clCreateBuffer(context, flags, size, host, error),
+			      error ? *error : CL_SUCCESS);
 
 	record_buffer(context, buffer, size);
 	return buffer;
@@ -253,7 +259,9 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context cont
 								 cl_mem_flags flags, size_t size, void *host,
 								 cl_int *error)
 {
-	cl_mem buffer = ocl->clCreateBufferWithProperties(context, properties, flags, size, host, error);
+	cl_mem buffer = ALLOC(cl_mem, "clCreateBufferWithProperties", size,
+			      ocl->clCreateBufferWithProperties(context, properties, flags, size, host, error),
+			      error ? *error : CL_SUCCESS);
 
 	record_buffer(context, buffer, size);
 	return buffer;
@@ -270,13 +278,21 @@ static void *add_allocation(cl_context context, void *memory, size_t size, enum 
 
 CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-	return add_allocation(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
+	return add_allocation(context,
+			      ALLOC(void *, "clSVMAlloc", size, ocl->clSVMAlloc(context, flags, size, alignment),
+				    result ? CL_SUCCESS : CL_OUT_OF_RESOURCES),
+			      size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 {
+	struct gpubpf_host_call call = { .event = GPUBPF_HOST_FREE, .function = "clSVMFree", .pointer = (uintptr_t)memory };
+	bool is_on = gpubpf_host_begin(&call);
+
 	gpubpf_allocation_remove((uintptr_t)memory);
 	ocl->clSVMFree(context, memory);
+	if (is_on)
+		gpubpf_host_end(&call, CL_SUCCESS);
 }
 
 /* The allocations are removed now, since the runtime does not report when the queue executes this call. */
@@ -309,8 +325,11 @@ static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *prope
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->host ? add_allocation(context, usm->host(context, properties, size, alignment, error), size,
-						 GPUBPF_ALLOCATION_HOST) :
+	return usm && usm->host ? add_allocation(context,
+						 ALLOC(void *, "clHostMemAllocINTEL", size,
+						       usm->host(context, properties, size, alignment, error),
+						       error ? *error : CL_SUCCESS),
+						 size, GPUBPF_ALLOCATION_HOST) :
 				  refuse(error);
 }
 
@@ -319,10 +338,12 @@ static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->device ?
-		       add_allocation(context, usm->device(context, device, properties, size, alignment, error), size,
-				      GPUBPF_ALLOCATION_DEVICE) :
-		       refuse(error);
+	return usm && usm->device ? add_allocation(context,
+						   ALLOC(void *, "clDeviceMemAllocINTEL", size,
+							 usm->device(context, device, properties, size, alignment, error),
+							 error ? *error : CL_SUCCESS),
+						   size, GPUBPF_ALLOCATION_DEVICE) :
+				    refuse(error);
 }
 
 static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties,
@@ -330,10 +351,12 @@ static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->shared ?
-		       add_allocation(context, usm->shared(context, device, properties, size, alignment, error), size,
-				      GPUBPF_ALLOCATION_MANAGED) :
-		       refuse(error);
+	return usm && usm->shared ? add_allocation(context,
+						   ALLOC(void *, "clSharedMemAllocINTEL", size,
+							 usm->shared(context, device, properties, size, alignment, error),
+							 error ? *error : CL_SUCCESS),
+						   size, GPUBPF_ALLOCATION_MANAGED) :
+				    refuse(error);
 }
 
 static cl_int CL_API_CALL mem_free(cl_context context, void *memory)
@@ -341,7 +364,9 @@ static cl_int CL_API_CALL mem_free(cl_context context, void *memory)
 	const struct ocl_usm *usm = usm_of(context);
 
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return usm && usm->free ? usm->free(context, memory) : CL_INVALID_CONTEXT;
+	return usm && usm->free ? GPUBPF_HOST_CALL(cl_int, usm->free(context, memory), result, .event = GPUBPF_HOST_FREE,
+						   .function = "clMemFreeINTEL", .pointer = (uintptr_t)memory) :
+				  CL_INVALID_CONTEXT;
 }
 
 static cl_int CL_API_CALL mem_blocking_free(cl_context context, void *memory)
@@ -349,7 +374,10 @@ static cl_int CL_API_CALL mem_blocking_free(cl_context context, void *memory)
 	const struct ocl_usm *usm = usm_of(context);
 
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return usm && usm->blocking_free ? usm->blocking_free(context, memory) : CL_INVALID_CONTEXT;
+	return usm && usm->blocking_free ?
+		       GPUBPF_HOST_CALL(cl_int, usm->blocking_free(context, memory), result, .event = GPUBPF_HOST_FREE,
+					.function = "clMemBlockingFreeINTEL", .pointer = (uintptr_t)memory) :
+		       CL_INVALID_CONTEXT;
 }
 
 const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS] = {

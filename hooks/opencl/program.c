@@ -7,6 +7,9 @@
 #include "core/wire/checks.h"
 #include "hooks/client/cache.h"
 
+#define MODULE_CALL(type, name, call, code) \
+	GPUBPF_HOST_CALL(type, call, code, .event = GPUBPF_HOST_MODULE, .function = name)
+
 GPUBPF_RECORDS(ocl_programs)
 
 static void read_devices(struct ocl_program *p)
@@ -323,7 +326,9 @@ static struct ocl_code *source_code(cl_uint count, const char **strings, const s
 CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
 								  const size_t *lengths, cl_int *error)
 {
-	cl_program p = ocl->clCreateProgramWithSource(context, count, strings, lengths, error);
+	cl_program p = MODULE_CALL(cl_program, "clCreateProgramWithSource",
+				   ocl->clCreateProgramWithSource(context, count, strings, lengths, error),
+				   error ? *error : CL_SUCCESS);
 
 	if (p)
 		ocl_program_new(p, context, source_code(count, strings, lengths));
@@ -332,7 +337,8 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context con
 
 CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t size, cl_int *error)
 {
-	cl_program p = ocl->clCreateProgramWithIL(context, il, size, error);
+	cl_program p = MODULE_CALL(cl_program, "clCreateProgramWithIL",
+				   ocl->clCreateProgramWithIL(context, il, size, error), error ? *error : CL_SUCCESS);
 
 	if (p)
 		ocl_program_new(p, context, ocl_code_new(GPUBPF_IMAGE_SPIRV, il, size, ""));
@@ -365,7 +371,9 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithBinary(cl_context con
 								  const unsigned char **binaries, cl_int *status,
 								  cl_int *error)
 {
-	cl_program handle = ocl->clCreateProgramWithBinary(context, n, devices, sizes, binaries, status, error);
+	cl_program handle = MODULE_CALL(cl_program, "clCreateProgramWithBinary",
+					ocl->clCreateProgramWithBinary(context, n, devices, sizes, binaries, status, error),
+					error ? *error : CL_SUCCESS);
 	struct ocl_program *p = handle ? ocl_program_new(handle, context, NULL) : NULL;
 
 	for (cl_uint i = 0; p && i < n; i++) {
@@ -382,7 +390,9 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithBuiltInKernels(cl_con
 									  const cl_device_id *devices,
 									  const char *names, cl_int *error)
 {
-	cl_program p = ocl->clCreateProgramWithBuiltInKernels(context, n, devices, names, error);
+	cl_program p = MODULE_CALL(cl_program, "clCreateProgramWithBuiltInKernels",
+				   ocl->clCreateProgramWithBuiltInKernels(context, n, devices, names, error),
+				   error ? *error : CL_SUCCESS);
 	struct ocl_code *code;
 
 	if (p) {
@@ -406,5 +416,5 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainProgram(cl_program program)
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseProgram(cl_program program)
 {
 	ocl_program_release(program);
-	return ocl->clReleaseProgram(program);
+	return MODULE_CALL(cl_int, "clReleaseProgram", ocl->clReleaseProgram(program), result);
 }

@@ -29,10 +29,10 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	return err;
 }
 
-static struct gpubpf_names *kernels(void *adapter_program)
+static struct gpubpf_name_list *kernels(void *adapter_program)
 {
 	char *text = ocl_program_names(adapter_program);
-	struct gpubpf_names *names = text ? gpubpf_names_split(text, ';') : NULL; /* OpenCL's separator */
+	struct gpubpf_name_list *names = text ? gpubpf_names_split(text, ';') : NULL; /* OpenCL's separator */
 
 	free(text);
 	return names;

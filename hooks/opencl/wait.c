@@ -12,56 +12,33 @@ static cl_int after_wait(cl_int err)
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clFinish(cl_command_queue queue)
 {
-	return after_wait(ocl->clFinish(queue));
+	return GPUBPF_HOST_CALL(cl_int, after_wait(ocl->clFinish(queue)), result, .event = GPUBPF_HOST_SYNC,
+				.function = "clFinish", .stream = (uintptr_t)queue);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clWaitForEvents(cl_uint n, const cl_event *events)
 {
-	return after_wait(ocl->clWaitForEvents(n, events));
+	return GPUBPF_HOST_CALL(cl_int, after_wait(ocl->clWaitForEvents(n, events)), result, .event = GPUBPF_HOST_SYNC,
+				.function = "clWaitForEvents");
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseCommandQueue(cl_command_queue queue)
 {
 	gpubpf_hook_device_synced();
-	return ocl->clReleaseCommandQueue(queue);
-}
-
-CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-							size_t offset, size_t size, void *to, cl_uint nwait,
-							const cl_event *wait, cl_event *event)
-{
-	cl_int err = ocl->clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, nwait, wait, event);
-
-	return blocking ? after_wait(err) : err;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-							    const size_t *from, const size_t *to, const size_t *region,
-							    size_t from_row, size_t from_slice, size_t to_row,
-							    size_t to_slice, void *host, cl_uint nwait,
-							    const cl_event *wait, cl_event *event)
-{
-	cl_int err = ocl->clEnqueueReadBufferRect(queue, buffer, blocking, from, to, region, from_row, from_slice,
-						  to_row, to_slice, host, nwait, wait, event);
-
-	return blocking ? after_wait(err) : err;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL ocl_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-						       const size_t *origin, const size_t *region, size_t row,
-						       size_t slice, void *to, cl_uint nwait, const cl_event *wait,
-						       cl_event *event)
-{
-	cl_int err = ocl->clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to, nwait, wait, event);
-
-	return blocking ? after_wait(err) : err;
+	return GPUBPF_HOST_CALL(cl_int, ocl->clReleaseCommandQueue(queue), result, .event = GPUBPF_HOST_STREAM,
+				.function = "clReleaseCommandQueue", .stream = (uintptr_t)queue);
 }
 
 CL_API_ENTRY void *CL_API_CALL ocl_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 						      cl_map_flags flags, size_t offset, size_t size, cl_uint nwait,
 						      const cl_event *wait, cl_event *event, cl_int *error)
 {
-	void *at = ocl->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait, wait, event, error);
+	void *at = GPUBPF_HOST_CALL(void *,
+				    ocl->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, nwait, wait,
+							    event, error),
+				    error ? *error : CL_SUCCESS, .event = GPUBPF_HOST_COPY,
+				    .function = "clEnqueueMapBuffer", .direction = GPUBPF_COPY_TO_HOST, .bytes = size,
+				    .source = (uintptr_t)buffer, .stream = (uintptr_t)queue);
 
 	if (blocking)
 		gpubpf_hook_device_synced();
@@ -73,8 +50,12 @@ CL_API_ENTRY void *CL_API_CALL ocl_clEnqueueMapImage(cl_command_queue queue, cl_
 						     size_t *row, size_t *slice, cl_uint nwait, const cl_event *wait,
 						     cl_event *event, cl_int *error)
 {
-	void *at = ocl->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice, nwait, wait, event,
-					  error);
+	void *at = GPUBPF_HOST_CALL(void *,
+				    ocl->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
+							   nwait, wait, event, error),
+				    error ? *error : CL_SUCCESS, .event = GPUBPF_HOST_COPY,
+				    .function = "clEnqueueMapImage", .direction = GPUBPF_COPY_TO_HOST,
+				    .source = (uintptr_t)image, .stream = (uintptr_t)queue);
 
 	if (blocking)
 		gpubpf_hook_device_synced();

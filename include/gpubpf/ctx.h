@@ -60,6 +60,36 @@ enum gpubpf_site {
 	GPUBPF_SITE_BARRIER_EXIT = 19,
 	GPUBPF_SITE_LINE = 20,
 	GPUBPF_SITE_MEM_CAPTURE = 21,
+	GPUBPF_SITE_HOST = 22,      /* on the CPU: before a call of the GPU runtime (sections host/EVENT) */
+	GPUBPF_SITE_HOST_EXIT = 23, /* on the CPU: after the call (sections host/EVENT_exit) */
+};
+
+/* Values of host.event. core/model/host_events.def lists the sections. */
+enum gpubpf_host_event {
+	GPUBPF_HOST_LAUNCH = 1,
+	GPUBPF_HOST_COPY = 2,
+	GPUBPF_HOST_ALLOC = 3,
+	GPUBPF_HOST_FREE = 4,
+	GPUBPF_HOST_SYNC = 5,
+	GPUBPF_HOST_EVENT = 6,
+	GPUBPF_HOST_STREAM = 7,
+	GPUBPF_HOST_MODULE = 8,
+	GPUBPF_HOST_GRAPH = 9,
+};
+
+/* Values of host.direction, at host/copy and host/copy_exit. */
+enum gpubpf_copy_direction {
+	GPUBPF_COPY_UNKNOWN = 0, /* the call does not state where the memory is */
+	GPUBPF_COPY_TO_DEVICE = 1,
+	GPUBPF_COPY_TO_HOST = 2,
+	GPUBPF_COPY_ON_DEVICE = 3, /* from device memory to device memory */
+	GPUBPF_COPY_FILL = 4,      /* the runtime fills the memory with a pattern */
+};
+
+/* Values of done.clock: the meaning of done.device_ns. */
+enum gpubpf_done_clock {
+	GPUBPF_DONE_CALL = 1,   /* the device time is unknown; done.duration is the time of the call */
+	GPUBPF_DONE_DEVICE = 2, /* the runtime reports the time on the device */
 };
 
 /* Values of mem.access. A copy from memory to memory is a load and a store. */
@@ -203,7 +233,26 @@ struct gpubpf_ctx {
 	/* INSN: values of the registers that the instruction names, in the same order, before the instruction
 	 * executes; a predicate is 0 or 1 */
 	gpubpf_u64 operand[8];
-	gpubpf_u64 mark; /* MARK: its value */
+	gpubpf_u64 mark;             /* MARK: its value */
+	struct {                     /* HOST, HOST_EXIT: the call */
+		gpubpf_u64 function; /* id of the function's name in the session; maps print it like a kernel's id */
+		gpubpf_u64 call;     /* number of the call in its process, equal before and after the call */
+		/* bytes that the call copies or allocates; 0 if the call does not state the size */
+		gpubpf_u64 bytes;
+		/* destination of a copy, allocated memory (only after the call), freed memory; an address or a handle */
+		gpubpf_u64 pointer;
+		gpubpf_u64 source;    /* source of a copy: an address or a handle */
+		gpubpf_u64 stream;    /* handle of the stream or queue; 0: none, or the default stream */
+		gpubpf_u32 event;     /* enum gpubpf_host_event */
+		gpubpf_u32 direction; /* enum gpubpf_copy_direction */
+		gpubpf_u32 pid, tid;  /* process and thread that call */
+	} host;
+	struct {                      /* HOST_EXIT: the result */
+		gpubpf_u64 duration;  /* time of the call in ns, without programs at host places */
+		gpubpf_u64 result;    /* the runtime's result code, sign-extended; 0: success */
+		gpubpf_u64 device_ns; /* time in ns on the device if `clock` is GPUBPF_DONE_DEVICE; else 0 */
+		gpubpf_u64 clock;     /* enum gpubpf_done_clock */
+	} done;
 };
 
 #endif

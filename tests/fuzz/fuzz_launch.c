@@ -144,8 +144,12 @@ static int fuzz_socket(void)
 static int arena_fd(const uint8_t *data, size_t size, size_t room)
 {
 	struct gpubpf_arena_hdr hdr = {
-		.magic = GPUBPF_ARENA_MAGIC, .version = GPUBPF_ARENA_VERSION, .nmaps = 2, .size = room,
-		.used = size > 20 && data[20] & 2 ? room / 2 : room, .print_ring = GPUBPF_ARENA_PRINTS,
+		.magic = GPUBPF_ARENA_MAGIC,
+		.version = GPUBPF_ARENA_VERSION,
+		.nmaps = 2,
+		.size = room,
+		.used = size > 20 && data[20] & 2 ? room / 2 : room,
+		.print_ring = GPUBPF_ARENA_PRINTS,
 	};
 	int fd = gpubpf_memfd_shared("a", room);
 	size_t n = size > 20 ? size - 20 : 0;
@@ -158,7 +162,8 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 		hdr.granules = hdr.allocations + hdr.allocation_tables * GPUBPF_ALLOCATION_TABLE;
 	}
 	if (pwrite(fd, &hdr, sizeof(hdr), 0) < 0 ||
-	    (n > 1 && room == ARENA_SIZE && pwrite(fd, data + 21, n - 1 < room / 4 ? n - 1 : room / 4, GPUBPF_ARENA_MAPS) < 0))
+	    (n > 1 && room == ARENA_SIZE &&
+	     pwrite(fd, data + 21, n - 1 < room / 4 ? n - 1 : room / 4, GPUBPF_ARENA_MAPS) < 0))
 		abort();
 	return fd;
 }
@@ -204,7 +209,7 @@ static int descriptor(int which, const uint8_t *data, size_t size)
  */
 static bool feed(void)
 {
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	uint8_t type, how;
 	uint32_t n = 0;
 	int fds[2];
@@ -230,7 +235,11 @@ static bool feed(void)
 	if (how & RAW)
 		send(tool, w.data, w.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	else
-		gpubpf_msg_send(tool, MSG_DONTWAIT, type, how & OTHER_SEQ ? 1 : gpubpf_client.seq ? gpubpf_client.seq : 1, &w, fds, n);
+		gpubpf_msg_send(tool, MSG_DONTWAIT, type,
+				how & OTHER_SEQ   ? 1 :
+				gpubpf_client.seq ? gpubpf_client.seq :
+						    1,
+				&w, fds, n);
 	for (uint32_t i = 0; i < n; i++)
 		close(fds[i]);
 	return true;
@@ -275,8 +284,7 @@ static const struct gpubpf_device_caps *device_caps(const struct gpubpf_device *
 	return &device->caps;
 }
 
-static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			struct gpubpf_reason *why)
+static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_reason *why)
 {
 	if (bits & NO_ATTACH)
 		return -ENOMEM;
@@ -318,8 +326,15 @@ static int no_clock(struct gpubpf_device *device, uint64_t *cycles, uint64_t *be
 }
 
 static const struct gpubpf_device_ops device_ops = {
-	.backend = "fuzz", .clock = no_clock, .open = device_open, .close = device_close, .caps = device_caps,
-	.arena_attach = arena_attach, .arena_pull = pull, .arena_push = push, .arena_detach = arena_detach,
+	.backend = "fuzz",
+	.clock = no_clock,
+	.open = device_open,
+	.close = device_close,
+	.caps = device_caps,
+	.arena_attach = arena_attach,
+	.arena_pull = pull,
+	.arena_push = push,
+	.arena_detach = arena_detach,
 };
 
 static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *out)
@@ -336,7 +351,7 @@ static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf
 	return 0;
 }
 
-static struct gpubpf_names *kernels(void *program)
+static struct gpubpf_name_list *kernels(void *program)
 {
 	return bits & NO_LIST ? NULL : gpubpf_names_split("k0;k1;;other", ';');
 }
@@ -356,8 +371,8 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
 	return -EAGAIN;
 }
 
-static int twin_load(struct gpubpf_hook_device *device, void *program, const struct gpubpf_hook_twin_image *image, void **module,
-		     struct gpubpf_reason *why)
+static int twin_load(struct gpubpf_hook_device *device, void *program, const struct gpubpf_hook_twin_image *image,
+		     void **module, struct gpubpf_reason *why)
 {
 	if (bits & NO_LOAD)
 		return -EINVAL;
@@ -368,7 +383,8 @@ static int twin_load(struct gpubpf_hook_device *device, void *program, const str
 	return 0;
 }
 
-static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *kernel, void **twin, struct gpubpf_reason *why)
+static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *kernel, void **twin,
+		       struct gpubpf_reason *why)
 {
 	if (bits & NO_KERNEL || what->params > 8)
 		return -EINVAL;
@@ -377,8 +393,15 @@ static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *
 }
 
 static const struct gpubpf_hook_ops ops = {
-	.backend = "fuzz", .device = &device_ops, .kernels = kernels, .image = image, .image_put = image_put, .twin_load = twin_load,
-	.twin_kernel = twin_kernel, .twin_kernel_put = free, .twin_unload = free,
+	.backend = "fuzz",
+	.device = &device_ops,
+	.kernels = kernels,
+	.image = image,
+	.image_put = image_put,
+	.twin_load = twin_load,
+	.twin_kernel = twin_kernel,
+	.twin_kernel_put = free,
+	.twin_unload = free,
 };
 
 bool gpubpf_lockdown_allows_stack_reads(void)
@@ -406,7 +429,8 @@ static void launch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device 
 {
 	struct gpubpf_hook_launch l = { .kernel = kernel, .device = device, .dim = 1, .grid = { 64, 1, 1 } };
 
-	gpubpf_allocation_add(NULL, true, &(struct gpubpf_allocation){ now, 64, GPUBPF_ALLOCATION_DEVICE, gpubpf_allocation_number() });
+	gpubpf_allocation_add(NULL, true,
+			      &(struct gpubpf_allocation){ now, 64, GPUBPF_ALLOCATION_DEVICE, gpubpf_allocation_number() });
 	gpubpf_hook_launch_begin(&l);
 	gpubpf_allocation_cut(now - 4096, 4096);
 	if (l.twin && !l.arena)
@@ -422,7 +446,7 @@ static void application(void)
 {
 	static const char *const names[KERNELS] = { "k0", "k1", "_Z2k0v" };
 	struct gpubpf_hook_kernel *kernels[KERNELS];
-	struct gpubpf_device_open how = {0};
+	struct gpubpf_device_open how = { 0 };
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
 

@@ -11,13 +11,31 @@ static void wait_for_threads(void);
 
 #include "tests/tap.h"
 
+/* no program of a section host/ */
+atomic_uint gpubpf_host_events;
+atomic_uint_fast64_t gpubpf_host_generation;
+
+uint64_t gpubpf_host_generation_now(void)
+{
+	return 0;
+}
+
+bool gpubpf_host_run_begin(struct gpubpf_host_call *call)
+{
+	return false;
+}
+
+void gpubpf_host_end(struct gpubpf_host_call *call, int64_t result)
+{
+}
+
 #define THREADS 3
 
 static struct gpubpf_kernel_table table;
 static struct gpubpf_kernel_entry entry;
-static uint64_t first;           /* --first */
-static uint32_t generation = 1;  /* number of the process, which a fork increments */
-static bool wants = true;        /* true if the plan attaches a program to the kernel */
+static uint64_t first;          /* --first */
+static uint32_t generation = 1; /* number of the process, which a fork increments */
+static bool wants = true;       /* true if the plan attaches a program to the kernel */
 static unsigned refusals;
 _Thread_local int gpubpf_hook_callbacks;
 
@@ -210,7 +228,9 @@ static int run_original(const void *call)
 
 static int launch_once(void)
 {
-	struct gpubpf_hook_launch l = { .kernel = kernel, .device = &device, .dim = 1, .grid = { 64, 1, 1 }, .block = { 64, 1, 1 } };
+	struct gpubpf_hook_launch l = {
+		.kernel = kernel, .device = &device, .dim = 1, .grid = { 64, 1, 1 }, .block = { 64, 1, 1 }
+	};
 
 	return gpubpf_hook_launch_run(&l, run_twin, run_original, NULL);
 }
@@ -242,13 +262,15 @@ static void test_outcomes(void)
 	begin();
 	ok(!launch_once() && twins == 1 && !originals && counted(1, 1, 0), "a twin that runs is a probed launch");
 	twin_error = -5;
-	ok(!launch_once() && originals == 1 && counted(2, 1, 1) && refusals == 1, "one that the runtime refuses is a missed launch, and "
+	ok(!launch_once() && originals == 1 && counted(2, 1, 1) && refusals == 1,
+	   "one that the runtime refuses is a missed launch, and "
 	   "the original runs");
 	original_error = -7;
 	ok(launch_once() == -7 && counted(2, 1, 1), "if the original fails, too, nothing was launched");
 	begin();
 	atomic_store(&choice.binding, NULL);
-	ok(!launch_once() && !twins && originals == 1 && counted(1, 0, 0), "a kernel without a twin is launched, not missed");
+	ok(!launch_once() && !twins && originals == 1 && counted(1, 0, 0),
+	   "a kernel without a twin is launched, not missed");
 	begin();
 	original_error = -7;
 	twin_error = -5;
@@ -300,8 +322,8 @@ static void test_racing_first(uint64_t before)
 		pthread_create(&thread[i], NULL, run_take_first, NULL);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	ok(taken == 1, "of %d threads at the last launch of --first %llu one is probed: %d", THREADS, (unsigned long long)first,
-	   (int)taken);
+	ok(taken == 1, "of %d threads at the last launch of --first %llu one is probed: %d", THREADS,
+	   (unsigned long long)first, (int)taken);
 }
 
 static void test_inherited(void)
@@ -311,8 +333,10 @@ static void test_inherited(void)
 		uint32_t kernel, device;
 		bool inherited;
 	} cases[] = {
-		{ "a kernel and a device of the parent", 1, 1, true }, { "a kernel of the parent", 1, 2, true },
-		{ "a device of the parent", 2, 1, true }, { "a kernel and a device of the child", 2, 2, false },
+		{ "a kernel and a device of the parent", 1, 1, true },
+		{ "a kernel of the parent", 1, 2, true },
+		{ "a device of the parent", 2, 1, true },
+		{ "a kernel and a device of the child", 2, 2, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -17,7 +17,7 @@ static void test_length(size_t size, bool fits)
 {
 	char *name = name_of(size, 'x'), list[2 * GPUBPF_WHOLE_NAME_SIZE + 16];
 	const char *const array[] = { "a", name, "b" };
-	struct gpubpf_names *split, *created = gpubpf_names_create(array, 3);
+	struct gpubpf_name_list *split, *created = gpubpf_names_create(array, 3);
 	const char *at;
 
 	snprintf(list, sizeof(list), "a;%s;b", name);
@@ -40,7 +40,7 @@ static void test_length(size_t size, bool fits)
 
 static bool is_empty(const char *text)
 {
-	struct gpubpf_names *names = gpubpf_names_split(text, ';');
+	struct gpubpf_name_list *names = gpubpf_names_split(text, ';');
 	bool empty = !names->n && !next_name(names, NULL);
 
 	free(names);
@@ -49,9 +49,9 @@ static bool is_empty(const char *text)
 
 static void test_lists(void)
 {
-	struct gpubpf_names *names = gpubpf_names_split(";a;;b;", ';');
+	struct gpubpf_name_list *names = gpubpf_names_split(";a;;b;", ';');
 	char name[GPUBPF_WHOLE_NAME_SIZE];
-	struct gpubpf_writer w = {0};
+	struct gpubpf_writer w = { 0 };
 	struct gpubpf_reader r;
 
 	ok(is_empty("") && is_empty(";;"), "no names");
@@ -75,16 +75,18 @@ static struct gpubpf_plan *plan_of(uint32_t n, const struct gpubpf_plan_entry *e
 	return plan;
 }
 
-static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n, const uint32_t *links)
+static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const char *wanted, uint32_t n,
+		    const uint32_t *links)
 {
-	struct gpubpf_names *all = gpubpf_names_split(kernels, ';'), *some = gpubpf_names_split(wanted, ';');
+	struct gpubpf_name_list *all = gpubpf_names_split(kernels, ';'), *some = gpubpf_names_split(wanted, ';');
 	struct gpubpf_plan_subset part;
 	bool is;
 
 	if (gpubpf_twin_select_links(plan, all, &part) < 0)
 		return false;
 	is = part.kernel_names->n == some->n && part.kernel_names->size == some->size &&
-	     !memcmp(part.kernel_names->text, some->text, some->size) && part.nlinks == n && !memcmp(part.links, links, n * sizeof(*links));
+	     !memcmp(part.kernel_names->text, some->text, some->size) && part.nlinks == n &&
+	     !memcmp(part.links, links, n * sizeof(*links));
 	if (!is)
 		note("%u links, for %u kernels", part.nlinks, part.kernel_names->n);
 	free(part.links);
@@ -99,7 +101,7 @@ static bool is_part(const struct gpubpf_plan *plan, const char *kernels, const c
 static void test_links(void)
 {
 	static const struct gpubpf_plan_entry entries[] = {
-		{ .link = 7, .pattern = "b" }, { .link = 3, .pattern = "a" }, { .link = 5, .pattern = "none" },
+		{ .link = 7, .pattern = "b" },  { .link = 3, .pattern = "a" }, { .link = 5, .pattern = "none" },
 		{ .link = 0, .pattern = "a*" }, { .link = 9, .pattern = "c" },
 	};
 	struct gpubpf_plan *plan = plan_of(5, entries);

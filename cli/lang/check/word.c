@@ -2,6 +2,8 @@
 /* Checks words such as arg0 and duration: whether the places of a block provide them. This is a part of the pass in check.c. */
 #include "check.h"
 
+#include <string.h>
+
 #include "core/model/places.h"
 #include "gpubpf/ctx.h"
 
@@ -11,6 +13,36 @@ static uint32_t required_operands(const struct lang_builtin *b)
 	const char *field = b->source == LANG_SOURCE_CTX ? lang_place_field(b->at) : NULL;
 
 	return field ? 1u << gpubpf_operand_of(field) : 0;
+}
+
+#define FIELD(name) offsetof(struct gpubpf_ctx, name)
+
+/* In host/ probes, some words have another source: the thread that calls, and the duration and result of the call. */
+static void adapt_to_host(const struct check *c, struct lang_builtin *b)
+{
+	static const struct {
+		const char *word;
+		uint32_t at, size;
+	} words[] = {
+		{ "tid", FIELD(host.tid), 4 },
+		{ "duration", FIELD(done.duration), 8 },
+		{ "retval", FIELD(done.result), 8 },
+	};
+
+	for (size_t i = 0;
+	     i < sizeof(words) / sizeof(words[0]) && c->block && c->block->probes && c->block->probes->host; i++)
+		if (!strcmp(words[i].word, b->name)) {
+			b->source = LANG_SOURCE_CTX;
+			b->at = words[i].at;
+			b->size = words[i].size;
+		}
+}
+
+/* Returns true if a host/ probe does not have the field of the context. */
+static bool lacks_field(const struct lang_probe *p, const struct lang_builtin *b)
+{
+	return p->host && (b->source == LANG_SOURCE_CTX || b->source == LANG_SOURCE_TRIPLE) &&
+	       !lang_place_field(b->at) && !gpubpf_host_provides(p->host, b->at);
 }
 
 /*
@@ -27,9 +59,10 @@ static void check_place(struct check *c, const struct lang_node *n)
 
 		if (!kind)
 			continue;
-		if (required_operands(b) & ~kind->operands)
+		if (required_operands(b) & ~kind->operands || lacks_field(p, b))
 			snprintf(what, sizeof(what), "%s is not available at %.100s", b->name, p->section);
-		else if (b->source == LANG_SOURCE_CTX && b->base == LANG_NAME && kind->where != GPUBPF_WHERE_FUNCTION)
+		else if (b->source == LANG_SOURCE_CTX && b->base == LANG_NAME && kind->where != GPUBPF_WHERE_FUNCTION &&
+			 kind->where != GPUBPF_WHERE_HOST)
 			snprintf(what, sizeof(what), "func is not available at %.100s", p->section);
 		else if (b->source == LANG_SOURCE_DURATION && p->site != GPUBPF_SITE_EXIT)
 			snprintf(what, sizeof(what), "duration is only available at gpu/exit/, not at %.100s", p->section);
@@ -45,8 +78,8 @@ static void check_place(struct check *c, const struct lang_node *n)
 
 struct lang_type check_builtin(struct check *c, struct lang_node *n)
 {
-	const struct lang_builtin *b = &n->builtin;
-	struct lang_type type = { b->base, b->source == LANG_SOURCE_NAMED };
+	struct lang_builtin *b = &n->builtin;
+	struct lang_type type = { 0 };
 	const struct lang_record *task;
 	bool anywhere = b->source == LANG_SOURCE_PROBE || b->source == LANG_SOURCE_HOST ||
 			b->source == LANG_SOURCE_ELAPSED ||
@@ -55,6 +88,9 @@ struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	if (c->host && !anywhere)
 		lang_fail(c->l, n->pos, "use it in a gpu/ probe",
 			  "%s is for GPU probes, not for BEGIN, END and interval", b->name);
+	adapt_to_host(c, b);
+	type.base = b->base;
+	type.is_signed = b->source == LANG_SOURCE_NAMED;
 	check_place(c, n);
 	c->l->stacks |= b->source == LANG_SOURCE_STACK;
 	if (b->source == LANG_SOURCE_DURATION)

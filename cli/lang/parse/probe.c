@@ -177,8 +177,31 @@ static void check_pattern(struct lang_lex *x, const char *pattern)
 			  "the pattern contains a /");
 }
 
+/* Parse a probe of the form host/EVENT, host/EVENT_exit, or one of these with /PATTERN. */
+static bool parse_host_place(struct lang_lex *x, struct lang_probe *probe, const char *word)
+{
+	enum gpubpf_host_event event = 0;
+	enum gpubpf_site site = GPUBPF_SITE_NONE;
+	const char *pattern;
+
+	if (strncmp(word, "host/", strlen("host/")))
+		return false;
+	if (!gpubpf_host_section_parse(word, &event, &site, &pattern))
+		lang_fail(x->l, x->pos,
+			  "use host/launch, copy, alloc, free, sync, event, stream, module or graph, or one of these with "
+			  "_exit",
+			  "%.60s is not a probe", word);
+	else
+		check_pattern(x, pattern);
+	probe->host = event;
+	probe->site = site;
+	return true;
+}
+
 static void parse_device(struct lang_lex *x, struct lang_probe *probe, const char *word)
 {
+	if (parse_host_place(x, probe, word))
+		return;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t n = strlen(places[i].name);
 
@@ -319,6 +342,9 @@ void lang_parse_probes(struct lang_lex *x, struct lang_block *block)
 					      probe->when == LANG_IN_LINUX))
 			lang_fail(x->l, x->pos, "write a block for each kind of probe",
 				  "probes of the Linux kernel share a block only with probes of the same kind");
+		if (block->probes && !block->probes->host != !probe->host)
+			lang_fail(x->l, x->pos, "write a block for each kind of probe",
+				  "host/ probes share a block only with host/ probes");
 		*end = probe;
 		end = &probe->next;
 		number_probe(x, probe);

@@ -352,6 +352,11 @@ int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, stru
 	return index;
 }
 
+void gpubpf_arena_use_shared(struct gpubpf_session *s)
+{
+	s->maps->arenas[0].used = true;
+}
+
 void gpubpf_arenas_close(struct session_maps *maps)
 {
 	for (uint32_t i = 0; i < maps->narenas; i++) {

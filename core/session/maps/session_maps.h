@@ -131,6 +131,8 @@ bool gpubpf_placement_sees_host_writes(const struct gpubpf_session *s, uint32_t 
  */
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps,
 		      uint64_t memory, uint32_t process, struct gpubpf_diag *diag);
+/* Note that programs on the host use the arena of devices on host memory. */
+void gpubpf_arena_use_shared(struct gpubpf_session *s);
 int gpubpf_arena_assign(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 			struct gpubpf_diag *diag);
 /* Lay out the maps of the unit that *layout lacks, with gpubpf_layout_extend(). No arena changes. */

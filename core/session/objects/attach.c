@@ -15,6 +15,7 @@
 
 #include "core/model/places.h"
 #include "core/wire/match.h"
+#include "core/session/host/host_programs.h"
 #include "core/session/report/launch_times.h"
 #include "core/session/report/report.h"
 #include "core/session/base/sized.h"
@@ -51,11 +52,13 @@ void gpubpf_links_publish(struct gpubpf_session *s)
 	if (s->opts.inspect)
 		gpubpf_kernel_table_add_link(s, 0, 0, "*");
 	for (uint32_t i = 0; i < unit->nprogs && !s->opts.inspect; i++)
-		if (gpubpf_link_is_attached(gpubpf_session_link(s, i)))
+		if (gpubpf_link_is_attached(gpubpf_session_link(s, i)) && !unit->progs[i].host)
 			gpubpf_kernel_table_add_link(s, i,
 						     gpubpf_launch_times_only(s, &unit->progs[i]) ? GPUBPF_PLAN_TIMES : 0,
 						     kernel_pattern(&unit->progs[i]));
 	gpubpf_kernel_table_publish_plan(s);
+	if (!s->opts.inspect)
+		gpubpf_host_programs_publish(s);
 }
 
 static bool same_program(const struct gpubpf_prog *a, const struct gpubpf_prog *b)

@@ -136,6 +136,17 @@ void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, uint3
 	snprintf(t->entry[n].pattern, sizeof(t->entry[n].pattern), "%s", pattern);
 }
 
+void gpubpf_kernel_table_change_host(struct gpubpf_session *s)
+{
+	if (s->report->table)
+		__atomic_fetch_add(&s->report->table->host, 1, __ATOMIC_RELEASE);
+}
+
+uint64_t gpubpf_kernel_table_host(const struct gpubpf_session *s)
+{
+	return __atomic_load_n(&s->report->table->host, __ATOMIC_RELAXED);
+}
+
 void gpubpf_kernel_table_publish_plan(struct gpubpf_session *s)
 {
 	__atomic_store_n(&s->report->table->nplan, s->report->nplan, __ATOMIC_RELAXED);

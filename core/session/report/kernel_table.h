@@ -66,6 +66,9 @@ bool gpubpf_kernel_table_begin_plan(struct gpubpf_session *s, bool measures);
 /* flags: set of enum gpubpf_plan_flags */
 void gpubpf_kernel_table_add_link(struct gpubpf_session *s, uint32_t link, uint32_t flags, const char *pattern);
 void gpubpf_kernel_table_publish_plan(struct gpubpf_session *s);
+/* The generation of the attached programs of sections host/. change: agents then request the programs anew. */
+void gpubpf_kernel_table_change_host(struct gpubpf_session *s);
+uint64_t gpubpf_kernel_table_host(const struct gpubpf_session *s);
 uint64_t gpubpf_kernel_table_link_launches(const struct gpubpf_session *s, uint32_t link);
 uint64_t gpubpf_kernel_table_process_launches(const struct gpubpf_session *s, uint32_t process);
 

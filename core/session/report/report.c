@@ -192,6 +192,8 @@ static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_pr
 
 bool gpubpf_report_is_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
+	if (prog->host)
+		return gpubpf_kernel_table_link_launches(s, prog - gpubpf_session_unit(s)->progs);
 	if (gpubpf_prog_has_named_place(prog))
 		return matched_place(s, prog);
 	if (gpubpf_prog_is_for_functions(prog))

@@ -10,6 +10,7 @@
 
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
+#include "core/session/host/host_programs.h"
 #include "core/session/maps/host_calls.h"
 #include "core/session/twins/build_pool.h"
 #include "core/session/stacks/stacks.h"
@@ -368,6 +369,10 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 		return on_detached(s, peer, &msg->payload);
 	case GPUBPF_MSG_PATCH:
 		return on_patch(s, peer, msg->seq, &msg->payload);
+	case GPUBPF_MSG_HOST:
+		return gpubpf_host_programs_answer(s, peer, msg->seq);
+	case GPUBPF_MSG_NAME:
+		return gpubpf_host_name_answer(s, peer, msg->seq, &msg->payload);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:
@@ -382,6 +387,8 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_STACK_DONE:
 	case GPUBPF_MSG_READ_DONE:
 	case GPUBPF_MSG_PATCHED:
+	case GPUBPF_MSG_HOST_DONE:
+	case GPUBPF_MSG_NAME_DONE:
 		return -EPROTO;
 	default:
 		return 0; /* ignore message types of newer minor versions */
