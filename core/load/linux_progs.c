@@ -104,7 +104,8 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_value_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
 	}
 	/* remove flags that exist only for GPUs */
-	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS | GPUBPF_F_ARMS));
+	bpf_map__set_map_flags(map, bpf_map__map_flags(map) &
+					    ~(uint32_t)(GPUBPF_F_PLACE_MASK | GPUBPF_F_ALLOCATIONS | GPUBPF_F_ARMS));
 	bpf_map__set_pin_path(map, NULL);
 	if (other && other->global_data && other->init)
 		bpf_map__set_initial_value(map, other->init, other->value_size);

@@ -25,7 +25,7 @@
 #include "hooks/cuda/attach.h"
 #include "hooks/launch/attacher.h"
 #include "hooks/launch/launch.h"
-#include "hooks/opencl/attach.h"
+#include "hooks/opencl/attach/attach.h"
 #include "hooks/process/agent_thread.h"
 #include "hooks/process/process.h"
 

@@ -38,8 +38,9 @@ static cl_command_queue create_queue(cl_context context, cl_device_id device, cl
 CL_API_ENTRY cl_command_queue CL_API_CALL ocl_clCreateCommandQueue(cl_context context, cl_device_id device,
 								   cl_command_queue_properties properties, cl_int *error)
 {
-	return GPUBPF_HOST_CALL(cl_command_queue, create_queue(context, device, properties, error), error ? *error : CL_SUCCESS,
-				.event = GPUBPF_HOST_STREAM, .function = "clCreateCommandQueue");
+	return GPUBPF_HOST_CALL(cl_command_queue, create_queue(context, device, properties, error),
+				error ? *error : CL_SUCCESS, .event = GPUBPF_HOST_STREAM,
+				.function = "clCreateCommandQueue");
 }
 
 /* Copy a list of properties, with room for one more. Returns NULL if out of memory. *n receives its length. */
@@ -74,8 +75,8 @@ static cl_queue_properties *add_profiling(const cl_queue_properties *properties)
 	return with;
 }
 
-static cl_command_queue create_queue_with(cl_context context, cl_device_id device, const cl_queue_properties *properties,
-					  cl_int *error)
+static cl_command_queue create_queue_with(cl_context context, cl_device_id device,
+					  const cl_queue_properties *properties, cl_int *error)
 {
 	cl_queue_properties *with = adds_profiling(device) ? add_profiling(properties) : NULL;
 	cl_command_queue queue = with ? ocl->clCreateCommandQueueWithProperties(context, device, with, error) : NULL;

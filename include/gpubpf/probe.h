@@ -220,12 +220,10 @@ struct gpubpf_times {
  * theirs, and how many lanes access them. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
-/*
- * Write it after the definition of an array with gpubpf_kernel_index as key. The value begins with a struct
- * gpubpf_times, the times of the kernel's launches. Programs that use only such maps and scratch maps do not
- * run on devices whose runtime measures launches itself, such as OpenCL on CPUs. There the session adds the runtime's
- * times to the map, and kernels run without a twin if no other program is attached to them.
- */
+/* Write it after the definition of an array with gpubpf_kernel_index as key. The value begins with a struct gpubpf_times,
+ * the times of the kernel's launches. Programs that use only such maps and scratch maps do not run on devices whose runtime
+ * measures launches itself, such as OpenCL on CPUs. There the session adds the runtime's times to the map, and kernels run
+ * without a twin if no other program is attached to them. */
 #define GPUBPF_LAUNCH_TIMES __attribute__((btf_decl_tag("gpubpf:launch_times")))
 
 /* Write it after the definition of a map in which each thread uses only its own keys, such as the thread's number.
@@ -425,15 +423,13 @@ static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
 		gpubpf_count(counter, n);
 }
 
-/*
- * Maxima and minima, of unsigned numbers. gpubpf_atomic_max() is helper 533. gpubpf_max() and gpubpf_min() take element i
+/* Maxima and minima, of unsigned numbers. gpubpf_atomic_max() is helper 533. gpubpf_max() and gpubpf_min() take element i
  * of an array of 64-bit words. If programs only take maxima and minima of a map's values, the map can have a replica per
  * multiprocessor. So use separate maps for counters and for extremes.
  *
  * A new word is 0, so a minimum is stored as its complement: it is a maximum of complements. The tool prints a word of
  * type gpubpf_minimum as the minimum, or as "none" if no program stored a number. GPUBPF_MINIMUM() returns the minimum in
- * a word that another program reads; without a minimum it returns the largest number.
- */
+ * a word that another program reads; without a minimum it returns the largest number. */
 typedef __u64 gpubpf_minimum;
 #define GPUBPF_MINIMUM(word) (~(__u64)(word))
 

@@ -2,10 +2,8 @@
 /*
  * HOST_CALL: mailboxes through which programs call a function of the host (docs/design/maps/41-host-calls.md).
  *
- *   ctl + 0              struct gpubpf_map_ctl; drops: calls that found no free slot; lock_timeouts: calls that the host
- *                        did not answer in time
- *   ctl + 128            words that the host writes: not 0 if a function is registered; a beat, which grows with each
- *                        answer; the limit of a wait in ns
+ *   ctl + 0              struct gpubpf_map_ctl; drops: calls without a free slot; lock_timeouts: late answers
+ *   ctl + 128            words of the host: function is registered; beat (grows with each answer); limit of a wait in ns
  *   ctl + 256            1 + the beat when a call timed out last; lanes write it
  *   ctl + 384            for each slot a u64 that lanes exchange: sequence number << 2 | state
  *   then                 for each slot a u64 request, which lanes write: sequence number << 32 | mask of lanes

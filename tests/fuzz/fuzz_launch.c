@@ -29,6 +29,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #define socket(domain, type, protocol) fuzz_socket()
 #define connect(fd, address, size) 0
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
+#include "hooks/host/host.h"
 #include "hooks/client/socket.c"
 #include "hooks/client/client.c"
 #include "hooks/client/join.c"
@@ -107,6 +108,28 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 	if (!fed && now < deadline_ns)
 		now = deadline_ns;
 	return fed;
+}
+
+/* The session has no programs of sections host/. */
+atomic_uint gpubpf_host_events;
+atomic_uint_fast64_t gpubpf_host_generation;
+
+uint64_t gpubpf_host_generation_now(void)
+{
+	return 0;
+}
+
+bool gpubpf_host_run_begin(struct gpubpf_host_call *call)
+{
+	return false;
+}
+
+void gpubpf_host_end(struct gpubpf_host_call *call, int64_t result)
+{
+}
+
+void gpubpf_host_after_fork(void)
+{
 }
 
 void gpubpf_log_once(const char *fmt, ...)

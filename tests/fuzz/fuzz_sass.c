@@ -9,7 +9,7 @@
 // SOURCES: backends/cuda/sass/analysis/boards.c backends/cuda/sass/analysis/code.c
 // SOURCES: backends/cuda/sass/analysis/code_cfg.c backends/cuda/sass/analysis/dataflow.c
 // SOURCES: backends/cuda/sass/analysis/flight.c backends/cuda/sass/analysis/liveness.c
-// SOURCES: backends/cuda/sass/dump.c backends/cuda/sass/isa/print.c backends/cuda/sass/probe/coloring.c
+// SOURCES: backends/cuda/sass/analysis/dump.c backends/cuda/sass/isa/print.c backends/cuda/sass/probe/coloring.c
 // SOURCES: backends/cuda/sass/analysis/functions.c backends/cuda/sass/analysis/live.c
 // SOURCES: backends/cuda/sass/analysis/places.c backends/cuda/sass/probe/body.c backends/cuda/sass/probe/branch.c
 // SOURCES: backends/cuda/sass/probe/entry_value_reuse.c backends/cuda/sass/probe/numbering.c

@@ -20,7 +20,7 @@
 #include "backends/cuda/sass/rewrite/count.h"
 #include "backends/cuda/sass/analysis/functions.h"
 #include "backends/cuda/sass/cubin/image.h"
-#include "backends/cuda/sass/dump.h"
+#include "backends/cuda/sass/analysis/dump.h"
 #include "backends/cuda/sass/rewrite/join.h"
 #include "backends/cuda/sass/probe/entry_value_reuse.h"
 #include "backends/cuda/sass/cubin/lines.h"

@@ -172,7 +172,8 @@ int64_t gpubpf_entries_count(const struct gpubpf_session *s, uint32_t map)
 
 bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map)
 {
-	return map->type->flags & (GPUBPF_MAP_RING | GPUBPF_MAP_ASKED) || map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_HOST_CALL);
+	return map->type->flags & (GPUBPF_MAP_RING | GPUBPF_MAP_ASKED) ||
+	       map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_HOST_CALL);
 }
 
 bool gpubpf_map_omits_zeros(const struct gpubpf_map *map)

@@ -27,7 +27,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 int64_t gpubpf_entries_count(const struct gpubpf_session *s, uint32_t map);
 /*
  * Returns true if the map's entries cannot be listed. A ring's records disappear when they are read. A bloom filter only
- * tests values, and a HOST_CALL map has none.
+ * tests values, and a HOST_CALL map stores none.
  */
 bool gpubpf_map_is_not_iterable(const struct gpubpf_map *map);
 /*

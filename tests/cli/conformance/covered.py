@@ -105,6 +105,7 @@ for name in re.findall(r'^GPUBPF_PLACE\(\w+, \d+, "([^"]+)"', read('core/model/p
 text = ''.join(code for code in (read(os.path.relpath(path, source)) for path in cases) if 'needs gpu/' in code)
 fields = re.findall(r'^GPUBPF_CTX_FIELD\(([\w.]+), \d+, \d+, (\w+)\)', read('core/model/ctx_fields.def'), re.M)
 for name, origin in fields:
-    if origin in ('PLACE', 'LANES'):
+    # tests/cli/host checks the fields of host places: the suite's programs run in kernels
+    if origin in ('PLACE', 'LANES') and not name.startswith(('host.', 'done.')):
         ok(re.search(rf'\bctx->{re.escape(name)}\b', text), f'field {name}, of a place, has a case')
 plan()

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backends/cuda/sass/dump.h"
+#include "backends/cuda/sass/analysis/dump.h"
 #include "regalloc.h"
 #include "core/model/diag.h"
 #include "schedule.h"

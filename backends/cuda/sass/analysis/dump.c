@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/code_cfg.h"
+#include "code_cfg.h"
 #include "backends/cuda/sass/isa/print.h"
 #include "core/lower/dump.h"
 

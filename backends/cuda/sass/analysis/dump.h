@@ -3,8 +3,8 @@
 #ifndef GPUBPF_SASS_DUMP_H
 #define GPUBPF_SASS_DUMP_H
 
-#include "analysis/code.h"
-#include "analysis/liveness.h"
+#include "code.h"
+#include "liveness.h"
 
 struct gpubpf_lower_job;
 

@@ -20,7 +20,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include "opencl.h"
+#include "hooks/opencl/opencl.h"
 
 /* A vendor's table, and a copy of the entries that the agent found in it. The list ends with a NULL table. */
 struct ocl_table {

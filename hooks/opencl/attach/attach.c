@@ -114,7 +114,7 @@ static void fill_tables(void)
 	ocl_vendors[ENTRY(clUnloadCompiler)] = unload_compiler;
 	ocl_vendors[ENTRY(clGetExtensionFunctionAddress)] = get_extension;
 #define OCL_CALL(name) ocl_hooks[ENTRY(name)] = ocl_##name;
-#include "calls.def"
+#include "hooks/opencl/calls.def"
 #undef OCL_CALL
 	/* Not hooked: the application would keep pointers to the agent's functions and call them after the detach. */
 	ocl_hooks[ENTRY(clGetExtensionFunctionAddress)] = NULL;
