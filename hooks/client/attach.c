@@ -51,6 +51,7 @@ static void leave(uint32_t left_hooks)
 	gpubpf_client_end_session(NULL);
 	gpubpf_client.serial = 0;
 	gpubpf_client.reader = 0;
+	gpubpf_client.pending_twins = 0; /* the tool answers no more */
 	pthread_mutex_unlock(&gpubpf_client.lock);
 }
 
@@ -66,6 +67,7 @@ void gpubpf_session_release(uint32_t left_hooks, bool keep)
 	if (table)
 		munmap(table, sizeof(*table));
 	gpubpf_wait_budget_resume();
+	gpubpf_log_forget();
 	gpubpf_session_begin_generation(); /* invalidates caches of the launch path */
 	gpubpf_session_set_attached(false);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages for the user. Each text is written once per process, so a kernel that is launched a million times does not
+ * Messages for the user. Each text is written once per session of the process, so a kernel that is launched a million times does not
  * repeat its message.
  */
 #include "hooks/process/agent_thread.h"
@@ -61,6 +61,12 @@ static bool first_time(const char *text)
 			return false;
 	}
 	return false;
+}
+
+void gpubpf_log_forget(void)
+{
+	for (size_t i = 0; i < NOTES_MAX; i++)
+		atomic_store(&seen_hashes[i], 0);
 }
 
 static bool send_note(const char *text)

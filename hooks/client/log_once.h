@@ -7,11 +7,13 @@
 
 /*
  * Show the user one line, through the session if there is one, otherwise on standard error. Each text is shown once per
- * process.
+ * process, or once per session of a tool that attaches.
  */
 void gpubpf_log_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Like gpubpf_log_once(), but always writes to standard error, even after a seccomp filter has ended the session. */
 void gpubpf_log_stderr(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+void gpubpf_log_forget(void); /* a tool has detached: show all texts again to the next one */
 
 /* Returns true if `fd` still refers to the file `known`. The application may have closed `fd` and reused its number. */
 struct stat;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The next tool that attaches finds no state of the last session in the client. */
+#include "hooks/client/session.h"
+
+#include <errno.h>
+
+#include "hooks/process/agent_thread.h"
+#include "hooks/process/session_state.h"
+#include "tests/tap.h"
+
+struct gpubpf_client_state gpubpf_client = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+static unsigned int notes;
+
+/* The rest of the client. The session is up, but its socket is not the agent's any more. */
+bool gpubpf_session_up(void)
+{
+	return true;
+}
+
+bool gpubpf_session_sealed(void)
+{
+	return false;
+}
+
+bool gpubpf_socket_is_own(void)
+{
+	return false;
+}
+
+int gpubpf_client_notify(enum gpubpf_msg type, const struct gpubpf_writer *payload)
+{
+	notes += type == GPUBPF_MSG_NOTE;
+	return 0;
+}
+
+void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
+{
+	work(arg);
+}
+
+int gpubpf_client_join_socket(int fd, const char *backend)
+{
+	return -ENOTSUP;
+}
+
+int gpubpf_client_start_reader(void)
+{
+	return -ENOTSUP;
+}
+
+int gpubpf_move_fd_up(int fd)
+{
+	return fd;
+}
+
+void gpubpf_client_prepare(const struct gpubpf_client_handlers *handlers)
+{
+}
+
+void gpubpf_client_end_session(const char *why)
+{
+}
+
+void gpubpf_kernel_table_release(void)
+{
+}
+
+void gpubpf_wait_budget_resume(void)
+{
+}
+
+void gpubpf_session_begin_generation(void)
+{
+}
+
+void gpubpf_session_set_attached(bool attached)
+{
+}
+
+int main(void)
+{
+	gpubpf_client.pending_twins = 3;
+	gpubpf_log_once("a message");
+	gpubpf_log_once("a message");
+	ok(notes == 1, "a session shows a message once");
+	gpubpf_session_release(0, false);
+	ok(!gpubpf_client.pending_twins, "requests that the last tool did not answer are not counted in the next session");
+	gpubpf_log_once("a message");
+	ok(notes == 2, "the next session shows the message again");
+	return done();
+}
