@@ -8,7 +8,6 @@
  * At exit it writes a file to the folder $PAINTED. Each line has a symbol, its number of calls, the bytes of the first
  * calls in order, and the bytes of the deepest call.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* the assembly below calls them */
+void painted_make_thread(void);
+void *painted_begin(uint64_t call, uintptr_t *slot);
+uintptr_t painted_end(void);
 
 #define DEEP (192u << 10)      /* maximum painted bytes */
 #define OWN (64u << 10)        /* bytes of the stack for the library itself */
