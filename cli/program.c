@@ -118,6 +118,7 @@ static int open_text(struct cli_program *p, const char *script)
 	const struct cli_values *params = &p->args->option[OPT_PARAM];
 	const char *text = cli_str(p->args, OPT_EXPR, "");
 	struct lang_opts opts = {
+		.path = cli_env_path(),
 		.name = script ? script : "-e",
 		.text = text,
 		.size = strlen(text),

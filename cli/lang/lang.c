@@ -46,6 +46,7 @@ int lang_compile(const struct lang_opts *opts, struct lang **out)
 	l->size = opts->size;
 	l->params = opts->params;
 	l->nparams = opts->nparams;
+	l->path = opts->path;
 	l->threads = power_of_two(opts->threads ? opts->threads : 1 << 20);
 	l->start_ns = now_ns();
 	*out = l;

@@ -333,7 +333,7 @@ struct lang {
 	const char *name; /* name of the program text in messages: "-e" or the file's name */
 	const char *text;
 	size_t size;
-	const char *const *params;
+	const char *const *params, *path;
 	uint32_t nparams;
 	uint64_t threads; /* number of slots for entry times of threads; a power of two */
 
@@ -393,6 +393,7 @@ struct lang_opts {
 	size_t size;
 	const char *const *params; /* [nparams] the values of $1, $2, ... */
 	uint32_t nparams;
+	const char *path; /* folders of programs for usdt probes, separated by `:`; NULL: none */
 	uint64_t threads; /* maximum number of threads whose `duration` is measured at the same time; 0: 1048576 */
 };
 /*

@@ -132,7 +132,8 @@ static void check_tables(void)
 {
 	uint64_t hook = WORD(gpubpf_hook_ops, device) | WORD(gpubpf_hook_ops, kernels) |
 			WORD(gpubpf_hook_ops, twin_registers) | WORD(gpubpf_hook_ops, twin_compiled_by) |
-			WORD(gpubpf_hook_ops, twin_kept);
+			WORD(gpubpf_hook_ops, twin_kept) | WORD(gpubpf_hook_ops, times_launches) |
+			WORD(gpubpf_hook_ops, argument);
 	uint64_t device = WORD(gpubpf_device_ops, quiet) | WORD(gpubpf_device_ops, arena_zero) | WORD(gpubpf_device_ops, arena_wait) |
 			  WORD(gpubpf_device_ops, mirror_prepare) | WORD(gpubpf_device_ops, settle) |
 			  WORD(gpubpf_device_ops, buffer_address);

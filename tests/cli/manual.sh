@@ -53,7 +53,7 @@ for probe in $(awk '$1 == "option" { g = $2 == "--probe" } $1 == "value" && g { 
 done
 [ -z "$missing" ]; ok $? "every ready probe is in gpubpf-run(1)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for word in $(sed -n 's/^LANG_\(BUILTIN\|FUNCTION\|REFUSED\)([A-Z]*[, ]*"\([a-z_]*\)".*/\2/p' "$root"/cli/lang/*.def); do
+for word in $(sed -n 's/^LANG_\(BUILTIN\|FUNCTION\|REFUSED\)([A-Z]*[, ]*"\([a-z_]*\)".*/\2/p' "$root"/cli/lang/*/*.def); do
 	grep -qw -e "$word" "$pages/gpubpf-lang.7" || missing="$missing $word"
 done
 [ -z "$missing" ]; ok $? "every word of the language is in gpubpf-lang(7)"; [ -z "$missing" ] || echo "# $missing"

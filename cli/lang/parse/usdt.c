@@ -43,7 +43,7 @@ static const char *with_version(struct lang *l, const char *path)
 /* Return the path of a program or library, as libbpf finds it. */
 static const char *find_file(struct lang *l, const char *name)
 {
-	const char *path = getenv("PATH");
+	const char *path = l->path;
 
 	if (strchr(name, '/'))
 		return name;

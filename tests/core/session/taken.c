@@ -18,8 +18,9 @@ static const char *workers;
 
 static struct gpubpf_device_caps device(uint64_t bits)
 {
-	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = bits, .compute_units = 4, .opencl_c_version = 120,
-					   .address_bits = 64 };
+	struct gpubpf_device_caps caps = {
+		.backend = "opencl", .bits = bits, .compute_units = 4, .opencl_c_version = 120, .address_bits = 64
+	};
 
 	memset(caps.name, 'G', sizeof(caps.name) - 1);
 	return caps;
@@ -53,8 +54,9 @@ static void test_reasons(uint64_t bits, const char *where)
 
 			snprintf(begins, sizeof(begins), "gpu/%s/ cannot be probed on GGG", gpubpf_place_kind(site)->name);
 			wrong += can != (gpubpf_target_places(t, &caps) >> site & 1);
-			wrong += can ? why[0] != 0 : strncmp(why, begins, strlen(begins)) || strlen(why) < strlen(end) ||
-							     strcmp(why + strlen(why) - strlen(end), end);
+			wrong += can ? why[0] != 0 :
+				       strncmp(why, begins, strlen(begins)) || strlen(why) < strlen(end) ||
+						 strcmp(why + strlen(why) - strlen(end), end);
 			if (wrong)
 				note("%s", why);
 		}
@@ -88,7 +90,8 @@ static void test_names(void)
 
 static int source(void)
 {
-	static const char text[] = "__kernel void k(__global int *p) { barrier(CLK_LOCAL_MEM_FENCE); if (p[0]) p[1] = p[2]; }\n";
+	static const char text[] =
+		"__kernel void k(__global int *p) { barrier(CLK_LOCAL_MEM_FENCE); if (p[0]) p[1] = p[2]; }\n";
 	int fd = memfd_create("source", MFD_ALLOW_SEALING);
 
 	if (write(fd, text, sizeof(text) - 1) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
@@ -121,7 +124,9 @@ static struct twin_answer request_twin(struct gpubpf_session *s, uint64_t bits)
 /* Returns a mask of the places that `gpubpf kernel list --places` prints for a device with these capabilities. */
 static uint32_t listed(uint64_t bits)
 {
-	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 60000, .inspect = true };
+	struct gpubpf_session_opts o = {
+		.sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 60000, .inspect = true
+	};
 	struct gpubpf_session *s = gpubpf_session__new(&o);
 	const struct gpubpf_place *place;
 	uint32_t n = 0, kinds = 0;
@@ -151,7 +156,8 @@ static void test_refusals(void)
 	struct gpubpf_session *s = start(workers);
 	struct twin_answer gpu = request_twin(s, LINKS), cpu;
 
-	ok(strstr(gpu.reason, "_63: gpu/mem_before.all/ cannot be probed on GG") && strstr(gpu.reason, gpubpf_target_find("wrap")->where.why),
+	ok(strstr(gpu.reason, "_63: gpu/mem_before.all/ cannot be probed on GG") &&
+		   strstr(gpu.reason, gpubpf_target_find("wrap")->where.why),
 	   "a program there is refused on a GPU, with the whole reason: %s", gpu.reason);
 	gpubpf_session__free(s);
 	s = start(workers);
@@ -173,8 +179,12 @@ static int print_masks(void)
 {
 	const struct gpubpf_device_caps cpu = device(LINKS | GPUBPF_CAP_X86), gpu = device(LINKS);
 	const struct gpubpf_target_info *t;
+	uint32_t kernels = 0;
 
-	print_mask("all", "places", UINT32_MAX);
+	for (uint32_t site = 1; site < GPUBPF_NSITES; site++)
+		if (gpubpf_place_kind(site)->where != GPUBPF_WHERE_HOST)
+			kernels |= 1u << site;
+	print_mask("all", "places", kernels);
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
 		print_mask(t->name, "cpu", gpubpf_target_places(t, &cpu));
 		print_mask(t->name, "gpu", gpubpf_target_places(t, &gpu));
