@@ -3,6 +3,8 @@
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
+/* an application's first launches are unprobed until the twin without `other`, which is disarmed, is built */
+EXPECT("alone");
 EXPECT("checks 8");
 
 GPUBPF_ARMS(other);
