@@ -14,7 +14,8 @@ from probing import Prober
 
 OTHERS = ["cuda-counter", "rocm-counter"] # examples for kernels in another language
 LACKS = ["divergence", # this example probes branches, which are refused here with a reason
-         "balance", "occupancy"] # these examples read the number of the multiprocessor, which CPUs do not have
+         "balance", "occupancy", # these examples read the number of the multiprocessor, which CPUs do not have
+         "overlimit"] # this example arms a program: launches before the twin without that program are unprobed
 OWN = ["early"]        # this example runs alone, because it ends threads of its kernel
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin"]
