@@ -11,6 +11,7 @@ The test compares the application's output with that of an untouched run, and it
 launches of a thread, and the gap of an untouched run."""
 import collections
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -128,11 +129,16 @@ class Process:
         return changed
 
 
+def end_with_parent():
+    """Called in the child: the kernel kills it when this test dies, so that no launching threads stay behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Live(Process):
     """Threads of LIVE that launch until they are paused."""
     def __init__(self, prepared, mode="pause", threads=THREADS, **environment):
         prefix = [GPUBPF, "run", "--idle", "--"] if prepared else []
-        self.process = subprocess.Popen([*prefix, LIVE, str(threads), mode], stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([*prefix, LIVE, str(threads), mode], stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent,
                                         env={**ENVIRONMENT, "LD_BIND_NOW": "1", **environment})
         self.process.stdout.readline()
         self.stack, self.held = 0, None
