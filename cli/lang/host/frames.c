@@ -110,13 +110,15 @@ static bool show_in_mapping(struct lang_host *h, const char *line, uint64_t addr
 {
 	uint64_t begin, end, offset, from = 0;
 	char path[512] = "";
+	struct gpubpf_symbols *symbols;
 	const char *name;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %511[^\n]", &begin, &end, &offset, path) < 3 ||
 	    address < begin || address >= end)
 		return false;
 	offset += address - begin;
-	name = path[0] == '/' ? gpubpf_symbols_find(symbols_of(h, path), offset, &from) : NULL;
+	symbols = path[0] == '/' ? symbols_of(h, path) : NULL;
+	name = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;
 	if (name)
 		fprintf(out, "%s+%" PRIu64, name, from);
 	else

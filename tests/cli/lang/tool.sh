@@ -38,9 +38,10 @@ run "$GPUBPF" -p launches -- true; is 2 "an option without a command"; says "gpu
 run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
 run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
 # probes of the Linux kernel: their programs run there and share the maps
-line='BEGIN { @x = 1; @k["none"] = 5; } uprobe:libc:malloc /comm == "ls"/ { @x++; @sizes = hist(arg0); @huge = max(arg0); @by[comm, pid > 0] = count(); for ($i : 0..arg0 % 10 + 1) { @steps[$i < 5] = count(); } } uretprobe:libc:malloc /comm == "ls"/ { @got = sum(retval != 0); }
-END { print((@x > 1, @got == @x - 1, @by["ls", true] == @x - 1, @huge < 10000000)); clear(@huge); clear(@x); clear(@got); clear(@sizes); clear(@steps); clear(@by); }'
-run "$GPUBPF" -e "$line" -- ls /
+mine=ls$$; cp "$(command -v ls)" "$T/$mine"  # no other process has its name
+line='BEGIN { @x = 1; @k["none"] = 5; } uprobe:libc:malloc /comm == "'$mine'"/ { @x++; @sizes = hist(arg0); @huge = max(arg0); @by[comm, pid > 0] = count(); for ($i : 0..arg0 % 10 + 1) { @steps[$i < 5] = count(); } } uretprobe:libc:malloc /comm == "'$mine'"/ { @got = sum(retval != 0); }
+END { print((@x > 1, @got == @x - 1, @by["'$mine'", true] == @x - 1, @huge < 10000000)); clear(@huge); clear(@x); clear(@got); clear(@sizes); clear(@steps); clear(@by); }'
+run "$GPUBPF" -e "$line" -- "$T/$mine" /
 if grep -q 'requires root\|not permitted' "$T/err"; then
 	skip "probes of the Linux kernel" "this process may not load programs into the Linux kernel"
 else
@@ -55,6 +56,10 @@ else
 	fi
 	run "$GPUBPF" -e 'profile:hz:999 /comm == "busy"/ { @[comm] = count(); @u[ustack(2)] = count(); @k[kstack(2)] = count(); } END { print(@["busy"] > 0); }' -- sh -c 'cp "$(command -v sh)" "$1/busy"; timeout 1 "$1/busy" -c "while :; do :; done"; true' sh "$T"
 	is 0 "profile"; says '^true$' "samples a busy process"; says '^@u\[$' "with its stack"
+	cp "$(command -v sh)" "$T/gone"
+	run "$GPUBPF" -e 'profile:hz:999 /comm == "gone'$$'"/ { print(ustack(2)); exit(); }' -- timeout 30 sh -c 'exec 3< "$1"; rm "$1"; exec /proc/self/fd/3 -c "$2" "$3" "$4"' sh "$T/gone" \
+		'printf %s "$0" > /proc/$$/comm; while :; do while read -r line; do case $line in *"("*) exit;; esac; done < "$1"; done' gone$$ "$T/err"
+	is 0 "a program whose file was removed"; says "0x[0-9a-f]* (.*/gone (deleted)+0x" "has addresses in its stacks"
 	run "$GPUBPF" -e 'software:faults:1 /comm == "ls"/ { @ = count(); @a[curtask->comm, pcomm != "", ppid > 0, username, cgroup > 0] = count(); } END { print(@ > 0); }' -- ls /
 	is 0 "events of software"; says '^true$' "are counted"; says "^@a\[ls, true, true, $(id -un), true\]: " "with members of the task"
 	run "$GPUBPF" -e 'rawtracepoint:sched_switch { @ = count(); @a = max(arg0); }' -- sleep 0.1; is 0 "a raw tracepoint"; says '^@: [1-9]\|is not attached' "counts or is reported"
