@@ -34,7 +34,8 @@ PROBES = ["-e", "gpu/entry/* { @[kernel] = count(); } gpu/entry/* /tid == 0/ { @
 ITEMS = 256  # threads of LIVE's kernel
 THREADS = 8
 WARM = min(max(ROUNDS // 5, 3), 100)  # rounds before memory is measured: the C library's heaps grow first
-MEMORY_MAX = 16 << 20 if ROUNDS < 100 else 4 << 20  # bytes of growth after that
+MEMORY_ROUNDS = 100  # in fewer rounds the heaps of 8 threads still grow, and HELD measures the agent's own bytes
+MEMORY_MAX = 4 << 20  # bytes of growth after WARM
 HELD = os.path.abspath(sys.argv[5])
 HELD_MAX = 4096  # bytes that PoCL may hold in addition: each thread's last launch has an event
 STACK_MAX = 2048  # bytes of the caller's stack that a session may use in addition
@@ -222,7 +223,8 @@ def test_live():
     tap.ok(not bad, f"{ROUNDS} rounds: the counts are exact, tables and code are restored", len(bad), *bad[:3])
     sizes, memory = app.smallest(), app.memory()
     tap.ok(sizes == first[0], f"{ROUNDS} rounds: descriptors, mappings and threads as after round {WARM}", first[0], sizes)
-    tap.ok(memory - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {memory >> 10} KiB", first, memory)
+    if ROUNDS >= MEMORY_ROUNDS:
+        tap.ok(memory - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {memory >> 10} KiB", first, memory)
     out = app.end()
     tap.ok(re.fullmatch(r"launches \d+ wrong 0", out.splitlines()[-1]), f"{ROUNDS} rounds: all results are right: {out}")
     print("# private memory in KiB after each tenth of the rounds:", *memories)
@@ -476,7 +478,8 @@ def test_real():
     tap.ok(not bad and not changed, f"{ROUNDS} rounds in {seconds:.0f} s: the counts are exact, the code is restored", len(bad), *bad[:3], changed)
     if first:
         tap.ok(last[0] == first[0], f"{ROUNDS} rounds: descriptors, mappings and threads as after round {WARM}", first, last)
-        tap.ok(last[1] - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {last[1] >> 10} KiB")
+        if ROUNDS >= MEMORY_ROUNDS:
+            tap.ok(last[1] - first[1] <= MEMORY_MAX, f"{ROUNDS} rounds: private memory grew from {first[1] >> 10} to {last[1] >> 10} KiB")
         same &= expected(app) == app.lines()
     tap.ok(same, f"{ROUNDS} rounds: {len(app.lines())} lines of output are those of an untouched run", app.lines()[-3:])
 
