@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls LAUNCHES THREADS: each of THREADS threads launches a kernel LAUNCHES times. Then the main thread writes and reads
- * a buffer, once through a queue with profiling. Prints a checksum, and exits with status 42.
+ * calls LAUNCHES THREADS: creates and releases an event. Then each of THREADS threads launches a kernel LAUNCHES times.
+ * Then the main thread writes and reads a buffer, once through a queue with profiling. Prints a checksum, and exits with
+ * status 42.
  */
 #include <pthread.h>
 
@@ -52,6 +53,7 @@ int main(int argc, char **argv)
 
 	launches = argc > 1 ? atoi(argv[1]) : 1;
 	cl = opencl_start(source);
+	clReleaseEvent(clCreateUserEvent(cl.context, NULL));
 	for (int i = 0; i < n && i < 16; i++)
 		pthread_create(&threads[i], NULL, launch, NULL);
 	for (int i = 0; i < n && i < 16; i++)

@@ -22,7 +22,7 @@ same 7 2 "copies through a queue with profiling have times of the device"
 same 9 2 "they get the direction"
 
 run "$GPUBPF" -e 'host/launch { @l[kernel, func] = count(); } host/launch_exit { @d[kernel] = count(); @ok[duration > 0, retval] = count(); }
-	host/alloc_exit { @alloc[ctx.host.pointer != 0] = count(); } host/free, host/sync, host/stream, host/module { @[func] = count(); }
+	host/alloc_exit { @alloc[ctx.host.pointer != 0] = count(); } host/free, host/sync, host/event, host/stream, host/module { @[func] = count(); }
 	host/copy/clEnqueueW* { @w[func] = sum(ctx.host.bytes); }' -- "$LOOP" 3 1
 is 42 "one-liners at host/"
 says '^@l\[step_one, clEnqueueNDRangeKernel\]: 3$' "the kernel and the function have names"
@@ -31,6 +31,8 @@ says '^@ok\[true, 0\]: 3$' "duration and retval are the call's"
 says '^@alloc\[true\]: 3$' "host/alloc_exit gets the memory"
 says '^@w\[clEnqueueWriteBuffer\]: 2048$' "a pattern selects functions"
 says '^@\[clReleaseMemObject\]: 3$' "host/free"
+says '^@\[clFinish\]: [1-9]' "host/sync"
+says '^@\[clCreateUserEvent\]: 1$' "host/event"
 says '^@\[clBuildProgram\]: 1$' "host/module"
 says '^@\[clReleaseCommandQueue\]: 2$' "host/stream"
 ! grep -q 'nothing was probed' "$T/err"; ok $? "no message says that nothing was probed"
@@ -41,4 +43,10 @@ for bad in 'host/launched { @ = count(); }' 'host/launch { @ = sum(bid); }' 'hos
 done
 run "$GPUBPF" -e 'host/graph { @ = count(); }' -- "$LOOP" 1 1; is 42 "a probe without calls"
 says 'no call of the application matched host/graph' "is reported"
+
+# SUPPORT.md's table of host places reads these files; tests/tap.h describes the folder.
+if [ -n "${GPUBPF_TEST_RAN:-}" ] && [ "$failed" = 0 ]; then
+	mkdir -p "$GPUBPF_TEST_RAN"
+	for event in launch copy alloc free sync event stream module; do > "$GPUBPF_TEST_RAN/host-opencl $event"; done
+fi
 finish
