@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cases of the conformance suite in C. A case is a BPF program that checks values with CHECK(), and EXPECT() lines that
- * state the expected result. CONFORMANCE.md lists these lines.
+ * state the expected result. docs/testing.md lists these lines.
  */
 #ifndef GPUBPF_TESTS_CONFORMANCE_CASE_H
 #define GPUBPF_TESTS_CONFORMANCE_CASE_H
