@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers on texts: numbers in texts (105, 106), and formatted text (165). */
+/* Helpers on texts: numbers in texts (105, 106), formatted text (165), lengths and characters (543, 544). */
 #ifndef GPUBPF_MAPS_STRINGS_H
 #define GPUBPF_MAPS_STRINGS_H
 
@@ -221,6 +221,25 @@ GPUBPF_FN s64 gpubpf_helper_snprintf(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size
 	for (i = out.used < size ? out.used : size ? size - 1 : 0; i < size; i++)
 		to[i] = 0;
 	return (s64)out.used + 1;
+}
+
+/* The kernel functions bpf_strnlen() and bpf_strnchr(), as in Linux 6.17. `size` may be 0. */
+GPUBPF_FN s64 gpubpf_helper_strnlen(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *text, u64 size)
+{
+	u64 i = 0;
+
+	while (i < size && text[i])
+		i++;
+	return (s64)i;
+}
+
+GPUBPF_FN s64 gpubpf_helper_strnchr(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *text, u64 size, u64 c)
+{
+	u64 i = 0;
+
+	while (i < size && text[i] != (u8)c && text[i])
+		i++;
+	return i < size && text[i] == (u8)c ? (s64)i : -GPUBPF_ENOENT;
 }
 
 #endif

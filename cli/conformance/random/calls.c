@@ -200,7 +200,18 @@ static void compare(struct gen *g)
 	random_set_registers(g);
 }
 
+/* strnlen(bytes, number of bytes), or strnchr() of these bytes and a character */
+static void measure(struct gen *g)
+{
+	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
+	random_some_bytes(g, 1, GEN_READ);
+	random_call(g, 543 + (int32_t)random_pick(g, 2));
+	random_set_registers(g);
+}
+
 void random_text(struct gen *g)
 {
-	random_pick(g, 3) ? print(g) : compare(g);
+	static void (*const texts[])(struct gen *g) = { print, print, compare, measure };
+
+	texts[random_pick(g, 4)](g);
 }
