@@ -147,7 +147,7 @@ const struct cli_pass {
 	enum gpubpf_stage stage; /* the stage itself, or the stage that runs the pass */
 	bool is_stage;
 } *cli_pass_row(size_t i);
-const char *cli_pass_at(size_t i); /* its name */
+const char *cli_pass_at(size_t i); /* name of row i */
 
 /*
  * ready_probes.c: the ready probes that are installed. The function cli_probe_at() returns the name of the i-th probe

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT. docs/reference/generate.py shares rows() and takers().
 
-@HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
-(gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/model/sections.def and, of
-core/model/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
-words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/loader."""
+Each of these words, alone on a line of PAGE.in, becomes a list:
+@HELPERS@ the helpers (gpubpf/helpers.def); @MAP_TYPES@ the map types (gpubpf/map_types.def); @SECTIONS@ the sections
+(core/model/sections.def, and the places of core/model/places.def that a target of backends/registry.c supports);
+@BUILTINS@, @FUNCTIONS@, @CONFIG@, @REFUSED@ and @FEATURES@ the words of the language (cli/lang/tree); @BPF_COMMANDS@ the
+commands of bpf(2) (hooks/loader/commands.def)."""
 import os
 import re
 import sys
 
 
 def rows(path, macro):
-    """The arguments of each use of the macro: strings without quotes, joined where several stand side by side, the rest as
-    written."""
+    """Yield the arguments of each use of the macro. Strings have no quotes, and adjacent strings are joined."""
     text = re.sub(r'("(?:\\.|[^"\\])*")|/\*.*?\*/', r'\1', open(path, encoding='ascii').read(), flags=re.S)
     for start in re.finditer(r'^%s\(' % macro, text, flags=re.M):
         at, depth, quoted, fields = start.end(), 0, False, ['']
@@ -51,7 +51,7 @@ NAMES = {'KERNEL': 'KERNEL', 'FUNCTION': 'FUNCTION', 'OPCODE': 'OPCODE', 'MARK':
 
 
 def takers(root):
-    """Of each place the targets that take it, and all targets that take any."""
+    """Return {place: targets that support it}, and the targets that support at least one place."""
     text = open(os.path.join(root, 'backends/registry.c'), encoding='ascii').read()
     found, every = {}, []
     for row in re.findall(r'\{ \.name = .*?\},\n', text, flags=re.S):
@@ -108,13 +108,13 @@ def config(root):
 
 
 def features(root):
-    """One paragraph per feature of bpftrace."""
+    """Yield one paragraph per feature of bpftrace."""
     for section, feature, state, _, note in rows(os.path.join(root, LANG, 'features.def'), 'LANG_FEATURE'):
         yield entry(f'{section}: {feature}', state.lower() + (f': {note}' if note else ''))
 
 
 def refused(root):
-    """One paragraph a reason, with all its words."""
+    """Yield one paragraph per reason, with all words that are refused for this reason."""
     reasons = {}
     path = os.path.join(root, LANG, 'refused.def')
     meant = dict(re.findall(r'#define (\w+) "(.*)"', open(path, encoding='ascii').read()))

@@ -86,7 +86,7 @@ static int read_bytes(int fd, char *data, size_t size)
 			return n < 0 ? -errno : -EIO;
 		got += n;
 	}
-	data[size] = 0; /* text ends there */
+	data[size] = 0; /* formats that are text need a terminating NUL */
 	return 0;
 }
 

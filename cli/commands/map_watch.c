@@ -445,7 +445,7 @@ static void show_top(const struct watch *w, struct picture *was, struct picture 
 		printf("\n");
 }
 
-/* -- both -- */
+/* -- map watch and map top -- */
 
 static int read_options(struct watch *w, const struct cli_args *args)
 {

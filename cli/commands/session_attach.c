@@ -141,7 +141,7 @@ int gpubpf_cmd_session_attach(const struct cli_args *args)
 			  "--probe NAME");
 		return CLI_USAGE;
 	}
-	own.option[OPT_PROBE] = args->option[OPT_READY]; /* cli_probe_objects() reads the names there */
+	own.option[OPT_PROBE] = args->option[OPT_READY]; /* cli_probe_objects() reads the names from OPT_PROBE */
 	status = cli_probe_objects(&own, NULL, &probes);
 	if (status == CLI_OK)
 		status = cli_program_open(&program, args);

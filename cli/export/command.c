@@ -267,7 +267,7 @@ static int export_session(struct export *e, const char *address, const char *url
 	int status = CLI_OK;
 	uint64_t lost;
 
-	e->sender = url ? export_sender_start(url) : NULL; /* before the server, whose thread reads it */
+	e->sender = url ? export_sender_start(url) : NULL; /* set it before the server starts, whose thread reads it */
 	if (url && !e->sender)
 		return CLI_USAGE;
 	if (address)

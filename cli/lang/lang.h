@@ -173,7 +173,7 @@ enum lang_function_id {
 /* a conversion of printf(), such as %-10s or %hhd */
 struct lang_conversion {
 	const char *text;    /* the % */
-	uint32_t flags, len; /* bytes of the % and its flags, width and precision; bytes in all */
+	uint32_t flags, len; /* bytes before the length and the letter (% to precision); bytes of the whole conversion */
 	uint32_t bits;       /* width of an integer: 8, 16 or 64 */
 	char name;           /* d, s, ...; r: a buffer */
 	char style;          /* for r: 0, x or h */

@@ -64,7 +64,7 @@ static void write_text(const struct clean *c)
 			printf("removed %s\n", json_object_get_string(what));
 	}
 	if (!json_object_array_length(c->list) && !c->has_failed)
-		cli_note("killed tools left nothing");
+		cli_note("no killed tool has left a change");
 }
 
 int cli_ps_clean(const struct cli_args *args)

@@ -19,7 +19,7 @@ struct json_object;
 
 /* process.c: each function reads /proc/PID. If the process has ended, texts are "" and numbers are 0. */
 bool cli_process_exists(pid_t pid);
-void cli_process_name(pid_t pid, char *name, size_t size);    /* as `ps -o comm` prints it */
+void cli_process_name(pid_t pid, char *name, size_t size);    /* the name that `ps -o comm` prints */
 void cli_mask_controls(char *text);                           /* replaces control characters by '?' */
 void cli_process_command(pid_t pid, char *text, size_t size); /* the arguments, or [name] if there are none */
 uid_t cli_process_user(pid_t pid);                            /* the effective user; -1: not known */
@@ -28,7 +28,7 @@ time_t cli_process_start(pid_t pid);
 bool cli_process_is_in_cgroup(pid_t pid, const char *path);
 /* Store the first 12 digits of the container's id, or its name. "": the process is in no known container. */
 void cli_process_container(pid_t pid, char *id, size_t size);
-void cli_container_of(const char *cgroups, char *id, size_t size); /* the same, from the text of /proc/PID/cgroup */
+void cli_container_of(const char *cgroups, char *id, size_t size); /* parses a text of /proc/PID/cgroup */
 /* Returns true if the process is one of gpubpf's own helper programs, such as gpubpf-build. */
 bool cli_process_is_helper(pid_t pid);
 /* Call fn for each process of this pid namespace. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf ps: lists the processes that use a GPU runtime, or restores what killed tools left. */
+/* gpubpf ps: lists the processes that use a GPU runtime, or restores processes that killed tools changed. */
 #include "processes.h"
 
 #include <stdlib.h>

@@ -311,7 +311,7 @@ void top_run_menu(struct top *t)
 		char why[sizeof(t->note)];
 		int n = figures_links_list(t->path, &links, why, sizeof(why));
 
-		if (n < 0) /* else the note has the reason why the last change failed */
+		if (n < 0) /* if the list can be read, keep the note about the last change */
 			memcpy(t->note, why, sizeof(why));
 		draw_menu(t, links, n, selected);
 		key = getch();

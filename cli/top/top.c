@@ -155,7 +155,7 @@ static void print_totals(struct top *t)
 		cli_note("the session has ended; the table counts from its start to its last update");
 }
 
-/* -- both -- */
+/* -- terminal and document -- */
 
 static bool has_screen(const struct top *t)
 {

@@ -2,7 +2,7 @@
 /*
  * The code that one thread of another process runs to load the agent, and the data that it reads.
  *
- * The tool writes the stub (boot.S) into unused bytes behind a library's code and the frame below the stack of a
+ * The tool writes the stub (boot.S) into unused bytes after a library's code, and the frame below the stack of a
  * stopped thread. Then it changes the thread's registers once and lets go. From there the thread needs no help. The
  * stub saves the vector registers, blocks signals and maps the page code (boot_page.c), which starts a new thread. Then
  * the stub restores all registers. So the tool can die at any instant.

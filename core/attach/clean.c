@@ -22,8 +22,7 @@ static int clean_stubs(struct remote *r)
 		err = remote_boot_remove(r, &boot);
 		n += !err;
 		if (err == -EAGAIN)
-			remote_fail(r, err, "process %d: its start code is in use; another tool attaches, try again",
-				    r->pid);
+			remote_fail(r, err, "process %d: another tool attaches to it at this moment; try again", r->pid);
 		if (!err)
 			err = remote_read_maps(r);
 	}

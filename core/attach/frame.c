@@ -44,7 +44,7 @@ static bool is_stub(const struct remote *r, uint64_t address)
 }
 
 /*
- * Find bytes for a stub behind the code of a mapped file, at the end of its last page. Skip the agent's library,
+ * Find bytes for a stub after the code of a mapped file, at the end of its last page. Skip the agent's library,
  * because the stub must not depend on it. Skip the dynamic linker, because the stub must not disturb it.
  */
 static uint64_t find_place(const struct remote *r, bool (*is_fit)(const struct remote *r, uint64_t address))
@@ -108,8 +108,8 @@ int remote_boot_init(struct remote *r, struct remote_boot *boot, const char *ent
 	}
 	boot->stub = find_place(r, is_free);
 	if (!boot->stub)
-		return remote_fail(r, -EOPNOTSUPP, "process %d: no library has %zu unused bytes behind its code",
-				   r->pid, stub_size());
+		return remote_fail(r, -EOPNOTSUPP, "process %d: no library has %zu unused bytes after its code", r->pid,
+				   stub_size());
 	snprintf(boot->name, sizeof(boot->name), GPUBPF_BOOT_FILE "-%d-%u", (int)getpid(),
 		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
 	snprintf(boot->frame.symbol, sizeof(boot->frame.symbol), "%s", entry);

@@ -156,7 +156,8 @@ static int exchange(struct remote *r, const struct remote_boot *boot, int file, 
 	sock = duplicate_fd(r, data.socket);
 	write_word(file, offsetof(struct gpubpf_boot_data, taken), 1);
 	if (sock < 0)
-		return remote_fail(r, sock, "process %d: its connection cannot be taken: %s", r->pid, strerror(-sock));
+		return remote_fail(r, sock, "process %d: the tool cannot take over its connection: %s", r->pid,
+				   strerror(-sock));
 	wait_phase(file, BOOT_DONE, &data, deadline);
 	return sock;
 }

@@ -38,7 +38,7 @@ enum gpubpf_patch_state {
 struct gpubpf_patch_site {
 	/* written by the agent: size of the function in bytes, 0 if unknown; addresses of function, thunk and slot */
 	uint64_t function, size, hook, slot;
-	/* written by the tool: the first byte that changes, behind an endbr64; bytes there without and with the patch */
+	/* written by the tool: the first byte that changes, after an endbr64; bytes there without and with the patch */
 	uint64_t at;
 	uint8_t before[8], after[8];
 	uint32_t state; /* enum gpubpf_patch_state */

@@ -3,8 +3,8 @@
  * Patches and restores entries of functions (patch.h, journal.h). The process wrote the journal, so nothing in it is
  * trusted: addresses are checked against the mappings, and all writes go to the process itself.
  *
- * A patch is a jump of 5 bytes. So a thread can only stand before or behind it, and restoring needs no look at program
- * counters. Nevertheless all threads are stopped, because the write is not atomic.
+ * A patch is a jump of 5 bytes, a single instruction. So no thread can be inside of it, and restoring need not check
+ * program counters. Nevertheless all threads are stopped, because the write is not atomic.
  */
 #include "patch.h"
 
@@ -82,7 +82,7 @@ static bool is_slot(const struct remote *r, const struct gpubpf_patch_site *site
 	return is_mapped(r, site->slot, GPUBPF_SLOT_SIZE, "r-xp", false) && distance <= GPUBPF_SLOT_REACH;
 }
 
-/* Read the function's bytes behind an endbr64. Returns how many were read, or 0. */
+/* Read the function's bytes after an endbr64. Returns how many were read, or 0. */
 static size_t read_function(const struct remote *r, struct gpubpf_patch_site *site, uint8_t *code, size_t *length)
 {
 	const struct remote_map *m = remote_find_map(r, site->function);

@@ -190,7 +190,8 @@ static int use_thread(struct remote *r)
 
 	if (fd < 0)
 		return remote_fail(r, -EOPNOTSUPP,
-				   "process %d: its main thread has ended; attaching needs Linux 6.9 then", r->pid);
+				   "process %d: its main thread has ended; to attach to such a process, gpubpf needs Linux 6.9",
+				   r->pid);
 	close(r->pidfd);
 	r->pidfd = fd;
 	return 0;

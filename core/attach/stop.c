@@ -459,7 +459,7 @@ static int wait_thread(struct remote_thread *t, uint64_t deadline)
 
 	if (!err)
 		err = remote_read_regs(t->tid, &t->regs);
-	if (err == -ESRCH) { /* it has ended */
+	if (err == -ESRCH) { /* the thread has ended */
 		t->stopped = false;
 		return 0;
 	}

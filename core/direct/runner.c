@@ -118,7 +118,7 @@ static int open_device(struct runner *r, const char *backend)
 		return open_with(r, backend, &why) ? 0 : fail(r, backend, &why);
 	for (size_t i = 0; !open && (name = gpubpf_backend_at(i)); i++)
 		open = open_with(r, name, &why);
-	return open ? 0 : fail(r, "no backend has such a device; the last one reports", &why);
+	return open ? 0 : fail(r, "no backend has such a device; the last backend reports", &why);
 }
 
 static bool accepts(const struct gpubpf_device_caps *caps, const struct form *form)
@@ -182,7 +182,7 @@ static int run(struct runner *r)
 	if (!form)
 		return fail(r, "gpubpf has no kernel for the device's architecture", NULL);
 	if (ops->arena_attach(r->device, r->block, r->size, &r->address, &why) < 0)
-		return fail(r, "memory for the data", &why);
+		return fail(r, "allocating memory for the data", &why);
 	if (ops->arena_push(r->device, 0, r->block, r->size) < 0 || gpubpf_arena_wait(ops, r->device) < 0)
 		return fail(r, "the data cannot be copied to the device", NULL);
 	if (ops->module_load(r->device, form->kind, form->data, form->size, "", &module, &why) < 0 ||

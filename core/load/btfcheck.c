@@ -254,7 +254,7 @@ static int check_nesting(struct gpubpf_btf_check *c, uint8_t *state, uint32_t id
 	if (!id || state[id] == CLOSED)
 		return 0;
 	if (state[id] == OPEN || depth > MAX_NESTING)
-		return bad_type(c, id, depth > MAX_NESTING ? "is nested too deep" : "holds itself");
+		return bad_type(c, id, depth > MAX_NESTING ? "is nested too deep" : "contains itself");
 	state[id] = OPEN;
 	switch (kind_of(c, id)) {
 	case BTF_KIND_TYPEDEF:

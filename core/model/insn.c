@@ -128,7 +128,7 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		if (raw->code == CALL_REGISTER)
 			return refuse(d, GPUBPF_E_CALL_REGISTER, pc, "calls a function through a register (callx)");
 		if (!narrow && src == 2)
-			return refuse(d, GPUBPF_E_KFUNC, pc, "calls a kernel function that has no name here");
+			return refuse(d, GPUBPF_E_KFUNC, pc, "calls a kernel function (kfunc) whose name is unknown");
 		if (narrow || insn->reg || raw->off || (raw->regs & 0xf) || src > 1)
 			return bad(d, pc, "reserved fields of call must be zero");
 		insn->kind = src == 1 ? GPUBPF_INSN_CALL_LOCAL : GPUBPF_INSN_CALL;
@@ -196,7 +196,8 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	int src = raw->regs >> 4;
 
 	if (pc + 1 >= d->n || hi->code || hi->regs || hi->off)
-		return bad(d, pc, "the second half of a 64-bit immediate is missing, or is not zero except for imm");
+		return bad(d, pc,
+			   "the second half of a 64-bit immediate is missing, or a field other than imm is not zero");
 	if (raw->off)
 		return bad(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_IMM64;

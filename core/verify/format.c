@@ -175,6 +175,7 @@ int format_check_written(struct verifier *v, const struct gpubpf_helper *h)
 	}
 	mark_reg(v, size);
 	if (used > GPUBPF_PRINT_MANY || size->s.var.value != 8 * used)
-		return refuse_written(v, "writes text by a format with another number of conversions than values");
+		return refuse_written(
+			v, "writes text by a format whose number of conversions differs from the number of values");
 	return 0;
 }

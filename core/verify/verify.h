@@ -196,7 +196,7 @@ struct insn_aux {
 	uint16_t func;
 	uint32_t walked;
 	bool outside;   /* a call with a constant index outside of its array */
-	uint32_t index; /* that index */
+	uint32_t index; /* index of that call */
 	struct checkpoint *saved;
 };
 

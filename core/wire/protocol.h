@@ -131,8 +131,8 @@ enum gpubpf_msg {
 	GPUBPF_MSG_HELD = 15,
 	/*
 	 * tool -> agent: u32 map, u64 offset, u64 size, fd: an array map of the Linux kernel. These pages of the arena
-	 * are the memory of that array. Sent when an object joins. Also sent before the message ARENA of an arena that
-	 * is shared by devices on host memory.
+	 * are the memory of that array. Sent when an object joins the session, and before the message ARENA of an arena
+	 * that is shared by devices on host memory.
 	 */
 	GPUBPF_MSG_SHARE = 16,
 	/* BPF loader -> tool, instead of HELLO: a bpf(2) call that the session answers (core/wire/loader.h) */

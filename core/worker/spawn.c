@@ -31,7 +31,7 @@ static void limit_memory(pid_t pid, uint64_t memory)
 {
 	struct rlimit limit = { memory, memory };
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they map terabytes */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers map terabytes */
 	if (memory != UINT64_MAX)
 		prlimit(pid, RLIMIT_AS, &limit, NULL);
 #endif

@@ -64,7 +64,7 @@ def given(root):
 
 
 def fields(root, written):
-    """The hand-written rows with type and places; each field of the table has one, in the table's order."""
+    """Yield the hand-written rows with type and places added, in the order of the table of fields."""
     known = {name for name, _ in operands(root).values()}
     meanings = dict(re.match(r'\| `([\w.]+)` \| (.*) \|$', line).groups() for line in written)
     table_of = list(rows(f'{root}/core/model/ctx_fields.def', 'GPUBPF_CTX_FIELD'))

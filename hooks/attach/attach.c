@@ -216,7 +216,7 @@ __attribute__((visibility("default"))) int64_t gpubpf_agent_attach(struct gpubpf
 	    !atomic_compare_exchange_strong(&state, &(uint64_t){ serial * PHASES + IDLE },
 					    (serial + 1) * PHASES + ATTACHING))
 		return refuse(data, -EBUSY,
-			      "another gpubpf session has it; end that session, or use gpubpf session attach");
+			      "another gpubpf session probes it; end that session, or use gpubpf session attach");
 	serial++;
 	err = attach(data, serial);
 	if (err < 0)

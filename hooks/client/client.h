@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's end of the session: one connection per process. A process joins once. When the tool exits or breaks the
- * protocol, the process stays without a session. The child of a fork starts unconnected and joins anew.
+ * The agent's end of the session: one connection per process. A process joins a session once. When the tool exits or breaks the
+ * protocol, the process stays without a session. The child of a fork starts unconnected and joins again.
  */
 #ifndef GPUBPF_HOOKS_CLIENT_H
 #define GPUBPF_HOOKS_CLIENT_H
@@ -53,7 +53,7 @@ int gpubpf_session_attach(const struct gpubpf_session_attachment *a, const struc
  * - keep: a call or a twin still uses the state, so it stays.
  */
 void gpubpf_session_release(uint32_t left_hooks, bool keep);
-void gpubpf_session_rejoin(void); /* joins once in the child of a fork; elsewhere costs one load */
+void gpubpf_session_rejoin(void); /* joins the session in the child of a fork; other calls cost one load */
 /*
  * Call before the process exits: request that the tool reads the ring buffers, and wait up to 1 s for its answer. Only
  * the first call in a process acts. The function waits for no lock and allocates no memory.

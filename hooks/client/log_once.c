@@ -22,7 +22,7 @@
 #define PREFIX "gpubpf: "
 
 static _Atomic uint64_t seen_hashes[NOTES_MAX];
-/* identity of the file behind descriptor 2 at load time; st_ino 0: descriptor 2 was closed */
+/* identity of the file that descriptor 2 referred to at load time; st_ino 0: descriptor 2 was closed */
 static struct stat standard_error;
 
 __attribute__((constructor)) static void find_standard_error(void)

@@ -28,7 +28,7 @@ struct gpubpf_hook_device {
 	/* bytes of the arena, bytes of its part in device memory, and bytes copied to the device so far */
 	size_t size, own, filled;
 	uint32_t rows;                             /* number of rows of the arena's map table that the device has */
-	struct gpubpf_external_map *external_maps; /* external maps in these rows (external_maps.c) */
+	struct gpubpf_external_map *external_maps; /* the external maps in these rows of the table */
 	uint64_t arena;                            /* device address of the arena */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;

@@ -156,7 +156,7 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 
 /*
  * This function counts the user before it reads `gone`. The thread that destroys the device sets `gone` before it reads
- * `users`. So one of the two sees the other.
+ * `users`. So at least one of the two threads sees the other's write.
  */
 bool gpubpf_hook_device_use(struct gpubpf_hook_device *d)
 {

@@ -152,7 +152,7 @@ static bool hook_by_slot(uint32_t i)
 
 	if (site->state != GPUBPF_PATCH_WANTED && site->state != GPUBPF_PATCH_UNNEEDED)
 		return false;
-	gpubpf_entry_moved[i] = (void *)site->function; /* without a patch, the function begins where it did */
+	gpubpf_entry_moved[i] = (void *)site->function; /* without a patch, the agent calls the function itself */
 	if (gpubpf_idle_hook(site->name, (void *)site->function, (void *)site->hook)) {
 		site->state = GPUBPF_PATCH_UNNEEDED;
 		return true;
@@ -253,10 +253,10 @@ static void report_unpatched(void)
 		if (journal->sites[i].state != GPUBPF_PATCH_UNNEEDED && !is_patched(i) && !n++)
 			first = i;
 	if (n == 1)
-		gpubpf_log_once("%s() cannot be hooked: %s; its calls run unseen", journal->sites[first].name,
+		gpubpf_log_once("%s() cannot be hooked: %s; gpubpf does not see its calls", journal->sites[first].name,
 				why_unpatched(first));
 	else if (n)
-		gpubpf_log_once("%s() and %u other functions cannot be hooked: %s; their calls run unseen",
+		gpubpf_log_once("%s() and %u other functions cannot be hooked: %s; gpubpf does not see their calls",
 				journal->sites[first].name, n - 1, why_unpatched(first));
 }
 

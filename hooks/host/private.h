@@ -15,7 +15,7 @@ struct gpubpf_host_link {
 	bool uses_stack;      /* the program calls helper 27, for `depth` frames without the innermost `skip` */
 	bool matches_all;     /* the pattern is * */
 	uint32_t skip, depth;
-	atomic_bool failed; /* the program failed, so it runs no more */
+	atomic_bool failed; /* the program failed and is disabled */
 	char pattern[256];
 };
 

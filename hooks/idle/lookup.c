@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the application call the thunks. The application links them, since the library is preloaded, or looks them up
- * by dlsym() or cuGetProcAddress(). Finds the runtime's functions behind the thunks.
+ * by dlsym() or cuGetProcAddress(). Finds the runtime's functions that the thunks call.
  *
  * The library links no other library, so it loads into every process. Functions that an old C library has in libdl are
  * weak.
@@ -22,7 +22,7 @@ enum { CUDA_ERROR_NOT_FOUND = 500, CL_INVALID_OPERATION = -59 };
 void *idle_slots[IDLE_FUNCTIONS];
 struct idle_next idle_next;
 
-/* The runtime's functions behind the thunks, once they are found. */
+/* the runtime's functions that the thunks call; NULL until they are found */
 static void *real[IDLE_FUNCTIONS];
 
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
@@ -239,7 +239,7 @@ struct idle_answer idle_answer_dlsym(void *handle, const char *name, const void 
 	return (struct idle_answer){ found, true };
 }
 
-/* Find the driver's functions behind all thunks. */
+/* Find the driver's functions for all thunks. */
 static void find_all_cuda(void)
 {
 	static bool done;

@@ -157,7 +157,7 @@ static void record_image(struct module *m, const void *image)
 		m->base.image = memcpy(copy, bytes, size);
 }
 
-/* Store the text behind the record. Returns its copy. */
+/* Store the text after the record. Returns the copy. */
 static const char *append(struct module *m, size_t *used, const char *text)
 {
 	size_t n = strnlen(text, ROOM_MAX - 1);

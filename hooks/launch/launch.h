@@ -263,7 +263,7 @@ struct gpubpf_hook_launch {
 	uint32_t twin_flags; /* enum gpubpf_twin_flags: the extra arguments that the twin needs */
 	uint64_t arena;      /* arena, number and pid_tgid are the values of the extra arguments */
 	uint64_t number;
-	uint64_t pid_tgid; /* also contains the number of the launching stack if BPF programs use it (maps/layout.h) */
+	uint64_t pid_tgid; /* unused bits have the number of the launch's host stack, if programs read it (maps/layout.h) */
 	bool is_timed;     /* the session needs the time of this launch from the runtime */
 	bool followed;     /* the adapter must call gpubpf_hook_completed() once after the twin has ended */
 	/*

@@ -232,7 +232,7 @@ struct ocl_kernel {
 	struct gpubpf_record object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
-	bool is_learned;      /* it is from before the attach */
+	bool is_learned;      /* the application created it before the attach */
 	bool recorded;        /* all arguments are recorded; false after an allocation failed */
 	pthread_mutex_t lock; /* serializes launches of twins, which share the kernel's recorded arguments */
 	cl_uint nargs;

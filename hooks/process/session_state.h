@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-void gpubpf_session_set_joined(void); /* this process joined */
+void gpubpf_session_set_joined(void); /* call after this process has joined a session */
 /* attached: true if a tool attaches to this running process, false if it has detached. */
 void gpubpf_session_set_attached(bool attached);
 void gpubpf_session_begin_generation(void); /* call in the child of a fork, which has not joined yet */

@@ -204,7 +204,7 @@ GPUBPF_FN void gpubpf_hash_time_out(u64 map, u64 bucket)
 
 /*
  * Release the lock, and return true. The result is read from memory, so that no compiler knows it. Otherwise a compiler
- * could move the critical section behind the loop. On a machine that executes lanes in lock-step, it would then run
+ * could move the critical section after the loop. On a machine that executes lanes in lock-step, it would then run
  * only after the last lane has left the loop. Lanes that wait for the lock would never leave. Intel's CPU runtime does
  * so.
  */

@@ -3,7 +3,7 @@
  * HOST_CALL: mailboxes through which programs call a function of the host (docs/design/maps/41-host-calls.md).
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: calls without a free slot; lock_timeouts: late answers
- *   ctl + 128            words of the host: function is registered; beat (grows with each answer); limit of a wait in ns
+ *   ctl + 128            words of the host: function is registered; beat (number of answers); limit of a wait in ns
  *   ctl + 256            1 + the beat when a call timed out last; lanes write it
  *   ctl + 384            for each slot a u64 that lanes exchange: sequence number << 2 | state
  *   then                 for each slot a u64 request, which lanes write: sequence number << 32 | mask of lanes
@@ -19,8 +19,8 @@
  * ABANDONED. No lane uses it before its answer has the request's number. So the host never writes to a slot that
  * belongs to a later request, even if it was stopped between two instructions.
  *
- * While a host is stopped or dead, its beat stands still. Then only calls that run at this time wait for the limit.
- * Later calls find the beat of a call that timed out, and fail at once.
+ * While a host is stopped or dead, its beat does not change. Then only calls that already wait take the whole limit. A
+ * later call finds that another call timed out at the same beat, and fails at once.
  *
  * No lane waits for another lane. Lanes that run in lock-step leave the loop of gpubpf_host_call_run() together, so a lane
  * releases its slot inside the loop.
@@ -216,7 +216,7 @@ GPUBPF_FN s64 gpubpf_host_call_exchange(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIV
 #else
 /*
  * Ends a call, and returns true. The result is read from memory, so that no compiler knows it and moves the release of
- * the slot behind the loop (as for gpubpf_queue_done()).
+ * the slot after the loop (as for gpubpf_queue_done()).
  */
 GPUBPF_FN u32 gpubpf_host_call_done(GPUBPF_ENV, GPUBPF_PRIVATE const struct gpubpf_host_wait *c)
 {

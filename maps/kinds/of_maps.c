@@ -135,7 +135,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 	return gpubpf_hash_impl.iterate(view, cursor, key, value);
 }
 
-/* -- both -- */
+/* -- functions of both types -- */
 
 static void of_maps_init(void *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {

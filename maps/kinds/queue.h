@@ -112,7 +112,7 @@ GPUBPF_FN s64 gpubpf_queue_time_out(u64 map)
 
 /*
  * Ends an operation, and returns true. The result is read from memory, so that no compiler knows it and moves the
- * operation behind the loop. There, lanes in lock-step would execute it only when all have left the loop (as for
+ * operation after the loop. There, lanes in lock-step would execute it only when all have left the loop (as for
  * gpubpf_hash_unlock()).
  */
 GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)

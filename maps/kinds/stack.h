@@ -152,7 +152,7 @@ GPUBPF_FN u32 gpubpf_stack_claim_together(u64 map, GPUBPF_PRIVATE const struct g
 
 /*
  * Completes an operation on a claimed cell by changing its state, and returns true. The result is read from memory, so
- * that no compiler knows it and moves the operation behind the loop. There, lanes in lock-step would execute it only
+ * that no compiler knows it and moves the operation after the loop. There, lanes in lock-step would execute it only
  * when all have left the loop (as for gpubpf_hash_unlock()).
  */
 GPUBPF_FN u32 gpubpf_stack_done(GPUBPF_ENV, u64 cell, u32 state)

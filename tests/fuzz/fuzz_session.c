@@ -143,7 +143,7 @@ static void load_program(struct gpubpf_loaded *loaded)
 	strcpy(prog->name, "p");
 	strcpy(prog->section, "gpu/entry/k*");
 	strcpy(prog->pattern, "k*");
-	/* larger than the struct: gpubpf_facts_destroy() reads private data of the verifier behind it */
+	/* larger than the struct: gpubpf_facts_destroy() reads the verifier's private data after the struct */
 	prog->facts = calloc(1, 4096);
 	prog->facts->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*prog->facts->map_use));
 	prog->facts->prints = true;

@@ -88,7 +88,7 @@ struct source {
 };
 
 /*
- * Accepts PTX only for the virtual architecture of the machine code: PTX for another architecture may be other code,
+ * Accepts PTX only for the virtual architecture of the machine code: PTX for another architecture may be different code,
  * selected by __CUDA_ARCH__. A cubin states its virtual architecture without a suffix. If that number equals the
  * machine code's, the suffix must also equal that of the machine code, because nvcc gives both the same suffix
  * (compute_90a for sm_90a).
@@ -117,9 +117,9 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
 			   SUFFIX(elf), elf->arch, SUFFIX(elf), elf->arch, SUFFIX(elf));
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-			"CUDA image: machine code for sm_%u%s was compiled from PTX for compute_%u%s, and the "
-			"image's PTX for compute_%u%s may be other code",
-			elf->arch, SUFFIX(elf), own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
+			"CUDA image: it lacks the PTX for compute_%u%s of its machine code for sm_%u%s; "
+			"its PTX for compute_%u%s may be different code",
+			own ? elf->arch : arch, own ? SUFFIX(elf) : "", elf->arch, SUFFIX(elf), ptx->arch, SUFFIX(ptx));
 	return -ENOENT;
 }
 

@@ -117,7 +117,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 				       "no assembler for NVIDIA's machine code is installed; install libnvJitLink.so of "
 				       "CUDA 12 or later, or ptxas");
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
-		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler needs exactly one piece of PTX");
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				       "the request must contain exactly one PTX text (a bug of gpubpf; please report it)");
 	text = strndup(pieces->piece[0].blob.data, pieces->piece[0].blob.size);
 	if (!text)
 		return -ENOMEM;

@@ -191,7 +191,8 @@ static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, s
 			err = gpubpf_cl_parts_read(pieces->piece[i].blob.data, pieces->piece[i].blob.size,
 						   &job->containers[i]);
 		if (err < 0)
-			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "a piece of the twin is damaged");
+			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
+					       "a part of the twin's code is damaged");
 		n += job->containers[i].nparts ? job->containers[i].nparts : 1;
 	}
 	job->parts.link_options = "";

@@ -74,12 +74,12 @@ static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_d
 
 	if (!is_applied && !gpubpf_cl_settings_apply(caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the application sets more variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) than "
-				       "gpubpf-build supports; unset some of them");
+				       "the application sets more environment variables of its OpenCL runtime (CL_CONFIG_*, "
+				       "POCL_*) than gpubpf-build supports; unset some of them");
 	if (is_applied && strcmp(applied, caps->settings))
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
-				       "the application's variables of its OpenCL runtime (CL_CONFIG_*, POCL_*) differ from an "
-				       "earlier application of this session; run it in a separate session");
+				       "environment variables of the OpenCL runtime (CL_CONFIG_*, POCL_*) differ between "
+				       "applications of this session; run the application in a separate session");
 	snprintf(applied, sizeof(applied), "%s", caps->settings);
 	is_applied = true;
 	return 0;

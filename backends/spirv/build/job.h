@@ -20,7 +20,7 @@ struct builder {
 	char name[96], driver[96];
 };
 
-/* one job */
+/* one request to build a twin */
 struct job {
 	struct builder *builder;
 	struct gpubpf_pool pool;

@@ -32,7 +32,7 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 	p->owned = err == 0;
 	if (err == -EBADMSG)
 		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
-				"the container of a linked OpenCL program is damaged");
+				"the agent's copy of a linked OpenCL program is damaged");
 	return err;
 }
 

@@ -26,7 +26,7 @@ static int open_parts(struct gpubpf_spv_image *p, const struct gpubpf_image *ima
 	err = gpubpf_cl_parts_read(image->data, image->size, &p->parts);
 	p->owned = err == 0;
 	if (err == -EBADMSG)
-		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "the container of a linked program is damaged");
+		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "the agent's copy of a linked program is damaged");
 	return err;
 }
 

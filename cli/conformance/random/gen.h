@@ -38,7 +38,7 @@ enum {
 	GEN_INNER_HASH,
 	GEN_INNER_HASH2,
 	GEN_INNER_ARRAY,
-	GEN_INNER_ARRAY2, /* elements of these */
+	GEN_INNER_ARRAY2, /* GEN_INNER_*: elements of the maps of maps */
 	GEN_LIKE_HASH,
 	GEN_LIKE_ARRAY, /* GEN_LIKE_*: prototypes of the inner maps */
 	GEN_LONG_HASH,

@@ -494,7 +494,7 @@ static void check_return(struct check *c, struct lang_node *n)
 	struct lang_type result = n->c ? n->c->type : number;
 
 	if (c->inside)
-		check_fail(c, n, "use if and else", "return cannot leave a block whose value is used, on the host");
+		check_fail(c, n, "use if and else", "on the host, return cannot leave a block whose value is used");
 	if (c->learning || (!n->c && !n->a))
 		return;
 	if (result.base == LANG_VOID ? type.base != LANG_VOID : !check_fits_type(result, type))
@@ -531,7 +531,7 @@ static void check_statement(struct check *c, struct lang_node *n)
 	case LANG_N_CONTINUE:
 		if (!c->loops)
 			check_fail(c, n, c->inside ? "use if and else" : "use return to end the probe",
-				   c->inside ? "this cannot leave a block whose value is used, on the host" :
+				   c->inside ? "on the host, this cannot leave a block whose value is used" :
 					       "this is not inside a for loop");
 		break;
 	case LANG_N_RETURN:

@@ -203,7 +203,7 @@ static void check_hist(struct check *c, struct lang_map *map, struct lang_node *
 		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots per power of two",
 			  "the bits of hist() must be a number from 0 to %u", LANG_HIST_BITS);
 	else if (map->fine && map->fine != bits + 1)
-		check_fail(c, call, "use another map", "an earlier hist() of the map has another number of bits");
+		check_fail(c, call, "use another map", "an earlier hist() call on this map has a different number of bits");
 	else
 		map->fine = bits + 1;
 }

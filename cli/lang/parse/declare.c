@@ -111,7 +111,7 @@ static void define(struct lang_parser *p, uint32_t end)
 		return;
 	*d = (struct lang_define){ p->l->defines, p->lex.string, p->lex.at, end };
 	if (p->lex.token != LANG_T_WORD)
-		lang_fail(p->l, p->lex.pos, "#define LIMIT 100", "#define needs a name, which is not yet defined");
+		lang_fail(p->l, p->lex.pos, "#define LIMIT 100", "#define needs a name that has no definition yet");
 	else if (p->lex.at < p->l->size && p->l->text[p->lex.at] == '(')
 		lang_fail(p->l, p->lex.pos, lang_format(p->l, "write macro %s(x) { ... }", d->name),
 			  "#define with parameters is not supported");

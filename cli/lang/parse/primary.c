@@ -50,7 +50,7 @@ static struct lang_node *call(struct lang_parser *p, const char *name, uint32_t 
 		define_result(p, n->list->next->next);
 	if (!n->function || (args >= n->function->least && args <= n->function->most))
 		return n;
-	lang_fail(p->l, pos, n->function->shown, "%s() with %u argument%s", name, args, args == 1 ? "" : "s");
+	lang_fail(p->l, pos, n->function->shown, "%s() does not accept %u argument%s", name, args, args == 1 ? "" : "s");
 	return n;
 }
 

@@ -17,7 +17,7 @@ long gpubpf_linux_bpf(int cmd, union bpf_attr *attr);
 struct gpubpf_linux_map_opts {
 	/* file descriptor of the map; the caller owns it, and closes it only after the map */
 	int fd;
-	uint32_t key_size, value_size; /* of one value */
+	uint32_t key_size, value_size; /* bytes of a key and of one value */
 	/* size of the words that can be changed singly, 4 or 8 bytes; 0: only whole values can be replaced */
 	uint32_t word;
 };

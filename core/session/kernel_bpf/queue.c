@@ -82,8 +82,8 @@ static void warn_not_shared(struct gpubpf_linux_synced_map *c)
 	for (uint32_t i = 1; i < gpubpf_arenas_count(c->s); i++)
 		if (gpubpf_arena_at(c->s, i)->used)
 			gpubpf_session_note(c->s,
-					    "map %s: %s has its own memory; values that its programs push are seen "
-					    "only by its programs",
+					    "map %s: %s has its own memory, so only the programs on this device see "
+					    "the values that they push",
 					    gpubpf_linux_get_map(c)->name, gpubpf_arena_at(c->s, i)->name);
 }
 

@@ -4,7 +4,7 @@
  * which is called the Linux map. The session creates a second map for GPU programs and synchronizes the two
  * (core/session/kernel_bpf/kernel_maps.h).
  *
- * Until the session's map joins, the Linux map holds all values. While no Linux kernel program uses the Linux map, the
+ * Until the loader's map joins the session, the Linux map holds all values. While no Linux kernel program uses the Linux map, the
  * two maps are not synchronized.
  */
 #include "private.h"
@@ -118,7 +118,7 @@ int sys_shadow_open(struct sys_call *c, struct sys_object *map)
 	return map->map.kernel_fd < 0 ? -EMFILE : 0;
 }
 
-/* -- elements before the session's map joins -- */
+/* -- elements before the map joins the session -- */
 
 bool sys_shadow_is_primary(const struct sys_object *map)
 {

@@ -53,7 +53,7 @@ const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map);
 uint32_t gpubpf_event_type(const struct gpubpf_session *s, uint32_t map, uint32_t size);
 /* Print the data as bytes and as characters, and end the line. More than 16 bytes are printed on several lines. */
 void gpubpf_event_bytes(const void *data, uint32_t size, FILE *out);
-/* Returns the BTF type behind typedefs and qualifiers; 0 for type 0. */
+/* Returns the BTF type without typedefs and qualifiers; 0 for type 0. */
 uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type);
 /* Returns true if the type is an integer of `size` bytes, at most 8. Then sets *is_signed. */
 bool gpubpf_btf_is_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed);

@@ -97,7 +97,7 @@ static void format_value(const struct rows *r, uint32_t type, const void *data, 
 /* -- columns -- */
 
 /*
- * Returns the struct type behind typedefs, or NULL if the type is no struct. It is also NULL if the name starts with
+ * Returns the struct type without typedefs, or NULL if the type is no struct. It is also NULL if the name starts with
  * gpubpf_, because such structs have their own format.
  */
 static const struct btf_type *find_struct(const struct btf *btf, uint32_t type)

@@ -58,7 +58,7 @@ static bool add_members(struct gpubpf_rows *rows, uint32_t type, uint32_t within
 }
 
 /*
- * Returns the struct type behind typedefs. Returns 0 if the type is not a struct, or if its name starts with gpubpf_,
+ * Returns the struct type without typedefs. Returns 0 if the type is not a struct, or if its name starts with gpubpf_,
  * because such structs have their own format.
  */
 static uint32_t user_struct(const struct btf *btf, uint32_t type)

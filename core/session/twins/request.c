@@ -260,8 +260,8 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
 }
 
 /*
- * Returns true if the image's source may include files. Only the target finds out which files, when it reads the
- * source. So the key contains the time of the build: images of the same build include the same contents.
+ * Returns true if the image's source may include files. Only the target, which reads the source, knows these files. So
+ * the key contains the time of the application's build instead: two images of one build include the same text.
  */
 static bool may_include(const struct gpubpf_image *image)
 {

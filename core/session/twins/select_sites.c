@@ -141,8 +141,8 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 /* Refuse the kernel, because a probe in a recursive function would use stack memory at every depth of the recursion. */
 static void refuse_recursion(struct gpubpf_twin_kernel *k)
 {
-	gpubpf_twin_build_refuse(k, "it calls a recursive function, in which probes would need stack at each depth "
-				    "that the application did not reserve");
+	gpubpf_twin_build_refuse(k, "it calls a recursive function; probes in that function need stack memory that the "
+				    "application did not reserve");
 }
 
 static struct gpubpf_named_scope named_in(const struct gpubpf_twin_build *m, const struct gpubpf_kernel_info *info,

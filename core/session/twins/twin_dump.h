@@ -13,7 +13,7 @@ struct gpubpf_twin_dump_opts {
 	const struct gpubpf_layout *layout;
 	const struct gpubpf_image *image;
 	const struct gpubpf_device_caps *caps;
-	const char *kernel; /* its whole name */
+	const char *kernel; /* the kernel's whole name */
 	const char *after;  /* name of a stage (core/model/stages.def) or pass (core/model/passes.def) */
 };
 

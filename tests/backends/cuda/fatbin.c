@@ -92,17 +92,24 @@ static void add_cubin(struct container *c, uint32_t arch, uint64_t flags, int ab
 	} elf = {
 		.ehdr = { .e_ident = { [EI_CLASS] = ELFCLASS64, [EI_ABIVERSION] = abi == 7 ? 7 : 8 },
 			  .e_flags = abi == 7 ? (uint32_t)virtual << 16 | 0x500 | arch : 0x6000004 | arch << 8,
-			  .e_shoff = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = kept ? 4 : abi == 8 ? 3 : 2,
+			  .e_shoff = sizeof(Elf64_Ehdr),
+			  .e_shentsize = sizeof(Elf64_Shdr),
+			  .e_shnum = kept     ? 4 :
+				     abi == 8 ? 3 :
+						2,
 			  .e_shstrndx = 1 },
 		.note = { { 12, 8, 1000 }, "NVIDIA Corp", 2, virtual, 130 },
 	};
 
 	memcpy(elf.ehdr.e_ident, ELFMAG, SELFMAG);
 	memcpy(elf.names, names, sizeof(names));
-	elf.sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_offset = (char *)elf.names - (char *)&elf, .sh_size = sizeof(names) };
-	elf.sections[2] = (Elf64_Shdr){ .sh_name = abi == 8 ? 11 : 0, .sh_offset = (char *)&elf.note - (char *)&elf,
+	elf.sections[1] =
+		(Elf64_Shdr){ .sh_name = 1, .sh_offset = (char *)elf.names - (char *)&elf, .sh_size = sizeof(names) };
+	elf.sections[2] = (Elf64_Shdr){ .sh_name = abi == 8 ? 11 : 0,
+					.sh_offset = (char *)&elf.note - (char *)&elf,
 					.sh_size = sizeof(elf.note) };
-	elf.sections[3] = (Elf64_Shdr){ .sh_name = 27, .sh_offset = (char *)elf.kept - (char *)&elf,
+	elf.sections[3] = (Elf64_Shdr){ .sh_name = 27,
+					.sh_offset = (char *)elf.kept - (char *)&elf,
 					.sh_size = kept ? strlen(kept) : 0 };
 	snprintf(elf.kept, sizeof(elf.kept), "%s", kept ? kept : "");
 	add_bytes(c, FATBIN_ELF, arch, &elf, sizeof(elf), flags);
@@ -119,8 +126,9 @@ static void expect_copy(const char *name, const struct container *c, size_t size
 	gpubpf_diag_init(&diag);
 	if (!ok(!cuda_image_copy(guard(c->bytes, size), size, sm, &copy, &copy_size), "%s: it is copied", name))
 		return;
-	ok(!cuda_image_ptx(copy, copy_size, sm, &got, &n, &diag) && n >= strlen(text) && !memcmp(got, text, strlen(text)) &&
-	   copy_size <= c->size, "%s: the copy has it", name);
+	ok(!cuda_image_ptx(copy, copy_size, sm, &got, &n, &diag) && n >= strlen(text) &&
+		   !memcmp(got, text, strlen(text)) && copy_size <= c->size,
+	   "%s: the copy has it", name);
 	free(got);
 	free(copy);
 }
@@ -129,8 +137,7 @@ static void expect_copy(const char *name, const struct container *c, size_t size
  * For the device sm the reader must return the PTX in `text`. If text is NULL, the reader must refuse the image with
  * the reason `why`.
  */
-static void expect(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text,
-		   const char *why)
+static void expect(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text, const char *why)
 {
 	struct gpubpf_diag diag;
 	char *got = NULL;
@@ -173,7 +180,8 @@ static void test_choice(void)
 	expect("all too new", &c, c.size, 61, NULL, "neither PTX nor machine code that sm_61 can run");
 	open_container(&c);
 	add_entry(&c, FATBIN_ELF, 90, "machine code", PLAIN);
-	expect("machine code of another architecture", &c, c.size, 80, NULL, "neither PTX nor machine code that sm_80 can run");
+	expect("machine code of another architecture", &c, c.size, 80, NULL,
+	       "neither PTX nor machine code that sm_80 can run");
 	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
 }
 
@@ -201,8 +209,9 @@ static void test_source(void)
 		open_container(&c);
 		add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
 		add_cubin(&c, 90, FATBIN_SPECIFIC, abi, 90, NULL);
-		expect("sm_90a, and PTX for compute_80", &c, c.size, 90, NULL, "for sm_90a was compiled from PTX for compute_90a, "
-		       "and the image's PTX for compute_80 may be other code");
+		expect("sm_90a, and PTX for compute_80", &c, c.size, 90, NULL,
+		       "it lacks the PTX for compute_90a of its machine code for sm_90a; "
+		       "its PTX for compute_80 may be different code");
 		expect("that PTX on a device for which there is no machine code", &c, c.size, 80, sm80, NULL);
 		open_container(&c);
 		add_entry(&c, FATBIN_PTX, 75, sm80, LZ4);
@@ -212,7 +221,8 @@ static void test_source(void)
 	open_container(&c);
 	add_cubin(&c, 100, 0, 9, 80, NULL);
 	add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
-	expect("machine code that tells nothing, PTX for another", &c, c.size, 100, NULL, "was compiled from PTX for compute_100, and");
+	expect("machine code that tells nothing, PTX for another", &c, c.size, 100, NULL,
+	       "it lacks the PTX for compute_100 of its machine code for sm_100; its PTX for");
 	add_entry(&c, FATBIN_PTX, 100, sm90, LZ4);
 	expect("machine code that tells nothing, PTX for the same", &c, c.size, 100, sm90, NULL);
 }
@@ -231,11 +241,12 @@ static void test_suffix(void)
 	expect("compute_100f on sm_103", &c, c.size, 103, sm70, NULL);
 	expect("compute_100f on sm_120", &c, c.size, 120, sm80, NULL);
 	add_cubin(&c, 90, 0, 8, 90, NULL);
-	expect("compute_90a and machine code for sm_90", &c, c.size, 90, NULL, "and the image's PTX for compute_90a");
+	expect("compute_90a and machine code for sm_90", &c, c.size, 90, NULL, "its PTX for compute_90a");
 	add_entry(&c, FATBIN_PTX, 90, sm70, LZ4);
 	expect("compute_90, compute_90a and machine code for sm_90", &c, c.size, 90, sm70, NULL);
 	add_cubin(&c, 90, FATBIN_SPECIFIC, 8, 90, NULL);
-	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL, "cannot know which of the two the driver runs");
+	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL,
+	       "cannot know which of the two the driver runs");
 }
 
 static int count_cubin(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag)
@@ -261,7 +272,8 @@ static void test_relocatable(void)
 	head.e_type = ET_EXEC;
 	add_bytes(&c, FATBIN_ELF, 90, &head, sizeof(head), LZ4);
 	gpubpf_diag_init(&diag);
-	ok(!sass_image_each(guard(c.bytes, c.size), c.size, 90, count_cubin, &n, &diag) && n == 1, "relocatable machine code is none that runs");
+	ok(!sass_image_each(guard(c.bytes, c.size), c.size, 90, count_cubin, &n, &diag) && n == 1,
+	   "relocatable machine code is none that runs");
 }
 
 /*
@@ -294,11 +306,13 @@ static void test_linked(void)
 	snprintf(expected, sizeof(expected), "%s\n%s\n", sm90, sm70);
 	gpubpf_diag_init(&diag);
 	ok(!cuda_image_copy(guard(image, size), size, 90, &copy, &copy_size) && copy_size < size &&
-	   !cuda_image_ptx(copy, copy_size, 90, &got, &n, &diag) && n == strlen(expected) && !memcmp(got, expected, n),
+		   !cuda_image_ptx(copy, copy_size, 90, &got, &n, &diag) && n == strlen(expected) &&
+		   !memcmp(got, expected, n),
 	   "linked: the texts of its modules, one behind the other");
 	free(got);
 	free(copy);
-	ok(cuda_image_ptx(image, size, 75, &got, &n, &diag) == 0 && n == 2 * strlen(sm70) + 2, "linked: for another device");
+	ok(cuda_image_ptx(image, size, 75, &got, &n, &diag) == 0 && n == 2 * strlen(sm70) + 2,
+	   "linked: for another device");
 	free(got);
 	gpubpf_diag_init(&diag);
 	ok(cuda_image_ptx(image, size, 61, &got, &n, &diag) < 0 && strstr(diag.what, "none of the linked modules"),

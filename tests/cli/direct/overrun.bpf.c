@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that reads behind the bytes that it requested. */
+/* A program that reads past the end of the bytes that it requested. */
 #include <gpubpf/probe.h>
 
 SEC("kprobe/__directly_run") int cuda__overrun(struct gpubpf_ctx *ctx)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ps.py GPUBPF LIVE: lists GPU processes, and restores what killed tools left. Only the last test needs an OpenCL runtime (PoCL)."""
+"""ps.py GPUBPF LIVE: lists GPU processes, and restores processes that killed tools changed. Only the last test needs an OpenCL runtime (PoCL)."""
 import glob
 import json
 import os

@@ -311,7 +311,7 @@ static void bombs(void)
 	self = btf__add_struct(btf, "self", 4);
 	btf__add_field(btf, "self", self, 0, 0);
 	gpubpf_typed_text(btf, self, NULL, "\1\0\0\0", 4, text, sizeof(text));
-	ok(!strcmp(text, "01 00 00 00"), "a type that holds itself comes out as bytes");
+	ok(!strcmp(text, "01 00 00 00"), "a type that contains itself is printed as bytes");
 	ok(gpubpf_typed_text(btf, u64, NULL, "\377\377\377\377\0\0\0\0", 8, text, 4) == 10 && !strcmp(text, "429"),
 	   "text that does not fit is cut, its length returned");
 }

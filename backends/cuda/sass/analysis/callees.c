@@ -42,8 +42,8 @@ static int follow_relocation(void *arg, const struct sass_relocation *r)
 	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY &&
 	    ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
 		return refuse(f->diag,
-			      "it launches %.100s itself (dynamic parallelism), which its twin cannot do from "
-			      "another module",
+			      "it launches %.100s itself (dynamic parallelism), which is possible only from its "
+			      "original module",
 			      s->name);
 	if (r->type != SASS_RELOCATION_CALL)
 		return refuse(f->diag, "its code has a relocation of unknown type %u", r->type);

@@ -69,7 +69,7 @@ static int check_barriers(struct checked *c)
 
 		if (is_lane_code(c, i) &&
 		    (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
-			return sass_check_fail(c, i, "code for single lanes at an exit votes or reconverges");
+			return sass_check_fail(c, i, "code for single lanes at an exit has a vote or a reconvergence");
 		if (barrier < 0)
 			continue;
 		if (is_warp_code(c, i))

@@ -139,9 +139,9 @@ static bool states_barrier(const struct checked *c)
 	struct sass_item item;
 	size_t at = 0;
 
-	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* before ABI version 8 .nv.info has no such
-	                                                        * attribute; a BAR in the kernel then declares the
-	                                                        * barrier */
+	if (c->twin.head.e_ident[EI_ABIVERSION] < SASS_ABI_13) /* before ABI version 8, .nv.info does not state
+	                                                        * the number of barriers; a BAR in the kernel then
+	                                                        * declares the barrier */
 		return sass_has_bar(c->code);
 	while (sass_item_next(info->data, info->size, &at, &item))
 		if (item.attr == SASS_ATTR_NUM_BARRIERS && item.size)

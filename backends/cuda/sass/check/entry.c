@@ -27,7 +27,7 @@ int sass_check_entry(struct checked *c)
 		return sass_check_fail(c, c->entry_copy, "the instruction at the entry does not execute after the probe");
 	for (uint32_t i = c->code->begin; i < c->entry_branch; i++)
 		if (!sass_may_precede_entry(sass_code_at(c->code, i)) || c->code->entered[i + 1])
-			return sass_check_fail(c, i, "the kernel does more than read before its entry's probe");
+			return sass_check_fail(c, i, "an instruction before the entry's probe may do more than read");
 	sass_check_find_reg_span(c, c->entry, c->first_stub, &low, &top);
 	if (c->entry_branch > c->code->begin && low < c->regs)
 		return sass_check_fail(c, c->entry,

@@ -180,6 +180,6 @@ int sass_check_reused_values(struct checked *c)
 		    (r < c->regs || !values.written[r] || !values.is_invariant[r] || values.time[r] < MIN_CYCLES))
 			return sass_check_fail(c, c->exit,
 					       "an exit's probe reads a value of the entry's probe that "
-					       "is not ready or does not last");
+					       "is not ready or may be overwritten");
 	return 0;
 }

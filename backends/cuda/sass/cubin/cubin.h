@@ -118,7 +118,7 @@ struct sass_section_results {
 int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag);
 void sass_cubin_finish(struct sass_cubin *cubin);
 
-/* Reads the item of .nv.info at offset *at and moves *at behind it. Returns false at the end, or if the rest is
+/* Reads the item of .nv.info at offset *at and advances *at. Returns false at the end, or if the rest is
  * malformed. */
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
 /* Returns the first number in the list of a key. This loop visits the whole list: for (i = sass_first(chains, key);

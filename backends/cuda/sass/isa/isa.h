@@ -55,11 +55,11 @@ enum sass_trait {
 	SASS_CARRIES = 1 << 16,       /* reads a carry sooner than other instructions read a predicate */
 	SASS_MAKES_CARRY = 1 << 17,   /* writes a predicate that can be read early as a carry */
 	SASS_HALVES = 1 << 18,        /* arithmetic of half precision, or of integers in the half-precision unit */
-	SASS_SHORT = 1 << 19,         /* a slow operation that completes sooner than others */
+	SASS_SHORT = 1 << 19,         /* a slow operation that completes sooner than other slow operations */
 	SASS_ORDERED = 1 << 20,       /* an operation with SASS_TIMED that has an effect; the scheduler keeps the
 	                               * order of these */
 	SASS_READS_SPECIAL = 1 << 21, /* reads a special register */
-	SASS_IN_PLACE = 1 << 22,      /* works only at its own address */
+	SASS_IN_PLACE = 1 << 22,      /* cannot be moved to another address */
 };
 
 struct sass_op {

@@ -11,7 +11,7 @@
 
 #include "core/model/places.h"
 
-#define HIP_MAX_ACCESSES 2 /* of one instruction */
+#define HIP_MAX_ACCESSES 2 /* maximum number of memory accesses of one instruction */
 #define HIP_VCC 106         /* VCC's number among the scalar registers */
 
 /* A range of registers of one file. */

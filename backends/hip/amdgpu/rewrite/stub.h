@@ -126,7 +126,7 @@ enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 
 /* number of scalar registers, from s0 on, that stubs at instructions use */
 #define HIP_STUB_SGPRS 2
-#define HIP_STATE_SGPRS 3      /* the same for stubs at the kernel's entry and ends */
+#define HIP_STATE_SGPRS 3      /* number of scalar registers that stubs at the kernel's entry and ends use */
 
 /* Bytes that the twin adds to the work-group's memory for the wave counter. The counter has four bytes; the rest aligns
  * it for any size of the launch's dynamic memory. */

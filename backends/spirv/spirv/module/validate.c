@@ -64,7 +64,7 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 		      -EINVAL;
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "a piece of the twin is neither SPIR-V nor a container of parts");
+				       "a part of the twin's code is neither SPIR-V nor a list of SPIR-V modules");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
 		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* other parts are unchanged code of the application */
 			err = check_piece(parts.part[i].data, parts.part[i].size, diag);

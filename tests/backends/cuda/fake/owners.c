@@ -234,7 +234,8 @@ void detached(void)
 }
 
 /*
- * The application releases the primary context more often than it retained it, which is an error, and then correctly.
+ * The application first releases the primary context more often than it retained it, which is an error. Then it
+ * retains and releases the context equally often.
  */
 void unbalanced(void)
 {

@@ -33,15 +33,19 @@
 #define MAX_REASONS 64
 
 static struct gpubpf_device_caps caps = {
-	.backend = "cuda", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
-	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
+	.backend = "cuda",
+	.bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
+	.clock = GPUBPF_CLOCK_GLOBALTIMER,
+	.compute_units = 132,
+	.warp_size = 32,
+	.address_bits = 64,
 };
 static struct gpubpf_lower_job job;
 static struct gpubpf_site_desc sites[GPUBPF_NSITES];
 static uint32_t kinds; /* number of these */
 static struct gpubpf_twin_image probes;
 static const char *folder; /* folder to which twins are written, or NULL */
-static const char *only; /* kernel, or NULL */
+static const char *only;   /* kernel, or NULL */
 static struct {
 	uint32_t every, seen, tried, made, wrong;
 	double seconds;
@@ -78,7 +82,8 @@ static void count_reason(const char *kernel, const char *what)
 /* Makes the twin of one kernel of the image by the same steps as a session. */
 static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
+	struct gpubpf_target_opts opts = { .opt_level = 2,
+					   .probes = probes.piece[0].blob.data,
 					   .probes_size = probes.piece[0].blob.size };
 	struct gpubpf_kernel_info *info;
 	uint32_t n;
@@ -86,7 +91,8 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 
 	if (err < 0)
 		return err;
-	err = !n || info->reason[0] ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", n ? info->reason : "?") : 0;
+	err = !n || info->reason[0] ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", n ? info->reason : "?") :
+				      0;
 	if (!err) {
 		insert_everywhere(&job, info, n); /* inserts in the kernel, and in the functions that it calls */
 		err = sass_inject(image, &job, &opts, twin, diag);
@@ -95,7 +101,7 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 	return err;
 }
 
-/* Writes the twin's cubin and the table behind it, which lists the addresses that the agent fills in. */
+/* Writes the twin's cubin and the table after it, which lists the addresses that the agent fills in. */
 static void write_twin(const char *name, const struct gpubpf_twin_piece *piece)
 {
 	char path[4096];
@@ -136,7 +142,9 @@ static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 {
 	static uint8_t digest[GPUBPF_IMAGE_DIGEST]; /* each image needs another digest, because all images stay open */
 	static uint32_t number;
-	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds, .digest = digest };
+	struct gpubpf_image image = {
+		.data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds, .digest = digest
+	};
 	struct sass_cubin cubin;
 
 	number++;
@@ -177,18 +185,23 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 				progs[site][n++] = i;
 		if (!n)
 			continue;
-		sites[nsites++] = (struct gpubpf_site_desc){ .site = site, .kernel_id = 1, .progs = progs[site], .nprogs = n };
+		sites[nsites++] =
+			(struct gpubpf_site_desc){ .site = site, .kernel_id = 1, .progs = progs[site], .nprogs = n };
 		kinds |= 1u << site;
 	}
-	job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
-					 .sites = sites, .nsites = nsites, .caps = &caps };
+	job = (struct gpubpf_lower_job){ .unit = &loaded->unit,
+					 .layouts = layout.maps,
+					 .layout_hash = layout.hash,
+					 .sites = sites,
+					 .nsites = nsites,
+					 .caps = &caps };
 	return err;
 }
 
 /* -- programs of the public suite -- */
 
-static int make_raw_job(struct conformance_case *const *cases, uint32_t n, struct gpubpf_unit *unit, struct gpubpf_layout *layout,
-			struct gpubpf_diag *diag)
+static int make_raw_job(struct conformance_case *const *cases, uint32_t n, struct gpubpf_unit *unit,
+			struct gpubpf_layout *layout, struct gpubpf_diag *diag)
 {
 	static uint32_t progs[CONFORMANCE_TOGETHER], use[CONFORMANCE_TOGETHER];
 	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16, .map_use = use };
@@ -202,12 +215,20 @@ static int make_raw_job(struct conformance_case *const *cases, uint32_t n, struc
 	if (!err)
 		err = gpubpf_layout_compute(unit, &place, layout, diag);
 	sites[0] = (struct gpubpf_site_desc){ .site = GPUBPF_SITE_ENTRY, .progs = progs, .nprogs = n };
-	job = (struct gpubpf_lower_job){ .unit = unit, .layouts = layout->maps, .layout_hash = layout->hash, .sites = sites, .nsites = 1,
-					 .caps = &caps, .run_in_maps = true, .plain_mem = true, .checked = true };
+	job = (struct gpubpf_lower_job){ .unit = unit,
+					 .layouts = layout->maps,
+					 .layout_hash = layout->hash,
+					 .sites = sites,
+					 .nsites = 1,
+					 .caps = &caps,
+					 .run_in_maps = true,
+					 .plain_mem = true,
+					 .checked = true };
 	return err;
 }
 
-static int try_programs(struct conformance_case *const *cases, uint32_t n, const void *file, size_t size, struct gpubpf_diag *diag)
+static int try_programs(struct conformance_case *const *cases, uint32_t n, const void *file, size_t size,
+			struct gpubpf_diag *diag)
 {
 	struct gpubpf_unit unit = { 0 };
 	struct gpubpf_layout layout = { 0 };
@@ -286,7 +307,8 @@ int main(int argc, char **argv)
 	folder = argc > 5 ? argv[5] : NULL;
 	file = read_file(argv[1], &size); /* read_file() ends the program on failure */
 	if (strlen(argv[3]) > 4 && !strcmp(argv[3] + strlen(argv[3]) - 4, ".tsv")) {
-		err = try_table(argv[3], all.every && all.every < CONFORMANCE_TOGETHER ? all.every : CONFORMANCE_TOGETHER, file, size, &diag);
+		err = try_table(argv[3], all.every && all.every < CONFORMANCE_TOGETHER ? all.every : CONFORMANCE_TOGETHER,
+				file, size, &diag);
 	} else {
 		err = make_job(argv[3], &diag);
 		if (!err)
@@ -300,8 +322,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", argv[1], diag.what);
 		return strstr(diag.what, "no assembler") ? 77 : 2;
 	}
-	printf("%u %s, %u tried, %u twins (%.2f %%), %.2f ms each\n", all.seen, only ? "programs" : "kernels", all.tried, all.made,
-	       100.0 * all.made / (all.tried + !all.tried), 1e3 * all.seconds / (all.tried + !all.tried));
+	printf("%u %s, %u tried, %u twins (%.2f %%), %.2f ms each\n", all.seen, only ? "programs" : "kernels", all.tried,
+	       all.made, 100.0 * all.made / (all.tried + !all.tried), 1e3 * all.seconds / (all.tried + !all.tried));
 	for (uint32_t i = 0; i < all.nreasons; i++)
 		printf("%7u %s\n", all.reasons[i].n, all.reasons[i].text);
 	return all.wrong || !all.made;
