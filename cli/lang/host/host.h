@@ -46,7 +46,9 @@ struct lang_host {
 	bool noted[LANG_MAPS];            /* by index of the map: a write that failed was reported */
 	struct lang_rows seen[LANG_MAPS]; /* by index of the map: rows that the current block has read */
 	struct lang_process {
-		uint32_t pid;
+		uint32_t pid, number; /* number: the session's number of the process, or 0 */
+		uint64_t start;       /* in ticks since the start of the machine; 0: unknown */
+		bool is_reused;       /* another process has had the id since then */
 		char name[16];
 		char *mappings; /* /proc/PID/maps when it was read last, or NULL */
 		uint64_t read_ns;
@@ -110,7 +112,11 @@ void lang_frames_free(struct lang_host *h);
 
 /* process.c: names of the session's processes, which are read while the processes run */
 void lang_note_processes(struct lang_host *h);
-/* Return the mappings of a process as in /proc/PID/maps, read now or while the process ran, or NULL. */
+void lang_note_process(struct lang_host *h, uint32_t pid, uint32_t number); /* number: as in struct lang_process */
+/*
+ * Return the mappings of a process as in /proc/PID/maps, read now or while the process ran. Return NULL if they are
+ * unknown, or if two processes had the id.
+ */
 const char *lang_process_mappings(struct lang_host *h, uint32_t pid);
 const char *lang_process_name(const struct lang_host *h, uint32_t pid);
 
