@@ -93,10 +93,15 @@ is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'con
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; wait $tool; rc=$?
 is 9 "Ctrl-C reaches the program"; prints '^got$' "which ends as it likes"; says '^dropped: ' "and the report comes"
-# as timeout(1), which sends its signal to the tool, and then to the group of the tool and the program
-rm -f "$T/traps"
-env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "sleep 0.6; echo slow; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
-tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; sleep 0.1; kill -INT $tool; wait $tool; rc=$?
+# as timeout(1), which sends its signal to the tool, and then to the group of the tool and the program; on a busy machine the
+# second signal can come too late, as the user's second signal, so try again
+interrupt_twice() {
+	rm -f "$T/traps"
+	env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "sleep 0.6; echo slow; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
+	tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; sleep 0.1; kill -INT $tool; wait $tool; rc=$?
+	[ $rc = 9 ]
+}
+for _ in $(seq 20); do interrupt_twice && break; done
 is 9 "a process sends the signal twice, and the tool waits for the program"; prints '^slow$' "which ends as it likes"
 "$GPUBPF" run -o "$p" -- sh -c 'trap "" TERM; > '"$T/ready"'; until [ -e '"$T/reported"' ]; do sleep 0.1; done; echo survived' > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/ready" ]; kill -TERM $tool
