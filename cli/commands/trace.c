@@ -502,7 +502,7 @@ static void report(struct child *c)
 	serve_remaining(c);
 	if (c->trace->attach && gpubpf_server_detach(c->s, DETACH_MS))
 		gpubpf_session_note(c->s,
-				    "an OpenCL call or a GPU kernel did not end within %d s; its process detaches when it ends",
+				    "a call, a GPU kernel or a twin's build did not end within %d s; its process detaches later",
 				    DETACH_MS / 1000);
 	if (c->ended && !c->trace->attach)
 		cli_note_survivors(c->s);
