@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live THREADS [MODE]: an OpenCL application that runs until SIGRTMIN and checks each of its results. It prints
- * "ready", and at the end "launches N wrong N". Each thread has its own queue, kernel and buffer. MODE is one of these
- * words.
+ * "ready" when all threads have set their arguments, and at the end "launches N wrong N". Each thread has its own queue,
+ * kernel and buffer. MODE is one of these words.
  *
  * Mode once: set the arguments once, not before each launch.
- * Mode late: load the OpenCL library only after SIGUSR1.
+ * Mode late: load the OpenCL library only after SIGUSR1, and print "ready" before.
  * Mode new: create program and kernel again after each 50 launches.
  * Mode il: create the program from the SPIR-V file $LIVE_IL.
  * Mode binary: create the program from its own binary.
@@ -48,6 +48,7 @@ static struct {
 static const char source[] = "__kernel void add(__global int *a, int n) { a[get_global_id(0)] += n; }";
 static volatile sig_atomic_t stopped, started; /* started: number of signals */
 static int nthreads;                           /* SIGRTMIN stops it: LLVM, in PoCL, handles SIGTERM and SIGUSR1 */
+static int nready;                             /* number of threads that have set their arguments */
 static cl_context context;
 static cl_device_id device;
 static const char *mode;
@@ -286,6 +287,7 @@ static void *work(void *arg)
 
 	cl.clEnqueueWriteBuffer(q, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL);
 	set_args(k, buffer, n);
+	__atomic_add_fetch(&nready, 1, __ATOMIC_RELEASE);
 	for (i = 0; !stopped && (!most || i < most); i++) {
 		if (!strcmp(mode, "pause") || !strcmp(mode, "stack"))
 			pause_thread(i);
@@ -337,30 +339,36 @@ static void print_ready(void)
 	fflush(stdout);
 }
 
+static void wait_ready(void)
+{
+	while (__atomic_load_n(&nready, __ATOMIC_ACQUIRE) < nthreads)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[64];
-	int n = argc > 1 ? atoi(argv[1]) : 1;
 
-	nthreads = n;
+	nthreads = argc > 1 ? atoi(argv[1]) : 1;
+	nthreads = nthreads < 64 ? nthreads : 64;
 	mode = argc > 2 ? argv[2] : "";
 	most = isdigit((unsigned char)mode[0]) ? strtoul(mode, NULL, 10) : 0;
 	signal(SIGRTMIN, on_stop);
 	signal(SIGUSR1, on_start);
 	signal(SIGRTMIN + 1, on_start);
-	if (strcmp(mode, "late")) {
-		open_device();
-		print_ready();
-	} else {
+	if (!strcmp(mode, "late")) {
 		print_ready();
 		while (!started)
 			usleep(1000);
-		open_device();
 	}
-	for (int i = 0; i < n && i < 64; i++)
+	open_device();
+	for (int i = 0; i < nthreads; i++)
 		if (pthread_create(&threads[i], NULL, work, NULL))
 			die("pthread_create");
-	for (int i = 0; i < n && i < 64; i++)
+	wait_ready();
+	if (strcmp(mode, "late"))
+		print_ready();
+	for (int i = 0; i < nthreads; i++)
 		pthread_join(threads[i], NULL);
 	printf("launches %lu wrong %lu\n", launches, wrong);
 	return wrong != 0;
