@@ -31,7 +31,7 @@
 
 #define ATTACH_MS 20      /* interval in ms at which an attached session looks for new runtimes */
 #define WAIT_JOBS_NS 60000000000ull /* time limit in ns for the agent's threads that build twins to end */
-#define DETACH_WAIT_MS 1500 /* longest wait for the end of an earlier session; the tool waits 2 s for the agent */
+#define SETTLE_MS 1500    /* longest wait for the end of an earlier session; the tool waits 2 s for the agent */
 #define TAKE_ROUNDS 20000 /* number of waits of 0.1 ms until the tool has taken the socket */
 
 static const struct gpubpf_attacher *const attachers[] = { &ocl_attacher, &cuda_attacher };
@@ -184,12 +184,28 @@ static int64_t attach(struct gpubpf_boot_data *data, uint64_t serial)
 	return 0;
 }
 
-/* If an earlier session is being detached, wait for a limited time until that is done. Returns the state. */
-static uint64_t wait_detached(void)
+/*
+ * Does the phase change soon? A tool may have died while it attached, or after that. Then the process ends the session,
+ * which can take a moment on a busy machine.
+ */
+static bool is_changing(uint64_t now)
+{
+	switch (now % PHASES) {
+	case ATTACHING:
+	case DETACHING:
+		return true;
+	case ATTACHED:
+		return gpubpf_session_is_ending();
+	}
+	return false;
+}
+
+/* Wait for a limited time until the phase changes no more. Returns the state. */
+static uint64_t wait_settled(void)
 {
 	uint64_t now = state;
 
-	for (int i = 0; i < DETACH_WAIT_MS && now % PHASES == DETACHING; i++) {
+	for (int i = 0; i < SETTLE_MS && is_changing(now); i++) {
 		nap_ms(1);
 		now = state;
 	}
@@ -206,12 +222,13 @@ __attribute__((visibility("default"))) int64_t gpubpf_agent_attach(struct gpubpf
 			      "the process has the agent of another gpubpf version; restart it, or use that version");
 	if (gpubpf_env_session())
 		return refuse(data, -EBUSY, "gpubpf run started it; use gpubpf session attach");
-	before = wait_detached();
+	before = wait_settled();
 	serial = before / PHASES;
 	if (before % PHASES == STUCK)
 		return refuse(data, -EBUSY, "a call or a kernel of an earlier session has not ended; restart the process");
-	if (before % PHASES == DETACHING)
-		return refuse(data, -EBUSY, "its last session has not ended yet; try again in a few seconds");
+	if (is_changing(before))
+		return refuse(data, -EBUSY,
+			      "another session of it begins or ends at this moment; try again in a few seconds");
 	if (gpubpf_session_up() || before % PHASES != IDLE ||
 	    !atomic_compare_exchange_strong(&state, &(uint64_t){ serial * PHASES + IDLE },
 					    (serial + 1) * PHASES + ATTACHING))

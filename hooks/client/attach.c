@@ -6,6 +6,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -29,6 +30,21 @@ int gpubpf_session_attach(const struct gpubpf_session_attachment *a, const struc
 		err = gpubpf_client_start_reader();
 	pthread_mutex_unlock(&gpubpf_client.lock);
 	return err;
+}
+
+bool gpubpf_session_is_ending(void)
+{
+	struct pollfd p = { .fd = -1 };
+	bool is_ending = true;
+
+	if (pthread_mutex_trylock(&gpubpf_client.lock))
+		return true;
+	if (gpubpf_session_up() && gpubpf_socket_is_own()) {
+		p.fd = gpubpf_client.sock;
+		is_ending = poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+	}
+	pthread_mutex_unlock(&gpubpf_client.lock);
+	return is_ending;
 }
 
 /* Send DETACHED to the tool, close the connection, and wait until the reader thread uses it no more. */

@@ -53,6 +53,8 @@ int gpubpf_session_attach(const struct gpubpf_session_attachment *a, const struc
  * - keep: a call or a twin still uses the state, so it stays.
  */
 void gpubpf_session_release(uint32_t left_hooks, bool keep);
+/* Does the session begin or end at this moment? It ends if the tool has closed the connection, for example by its death. */
+bool gpubpf_session_is_ending(void);
 void gpubpf_session_rejoin(void); /* joins the session in the child of a fork; other calls cost one load */
 /*
  * Call before the process exits: request that the tool reads the ring buffers, and wait up to 1 s for its answer. Only

@@ -3,6 +3,8 @@
 #include "hooks/client/session.h"
 
 #include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "hooks/process/agent_thread.h"
 #include "hooks/process/session_state.h"
@@ -10,8 +12,9 @@
 
 struct gpubpf_client_state gpubpf_client = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 static unsigned int notes;
+static bool is_own;
 
-/* The rest of the client. The session is up, but its socket is not the agent's any more. */
+/* The rest of the client. The session is up. Its socket is not the agent's any more, unless is_own is set. */
 bool gpubpf_session_up(void)
 {
 	return true;
@@ -24,7 +27,7 @@ bool gpubpf_session_sealed(void)
 
 bool gpubpf_socket_is_own(void)
 {
-	return false;
+	return is_own;
 }
 
 int gpubpf_client_notify(enum gpubpf_msg type, const struct gpubpf_writer *payload)
@@ -77,6 +80,24 @@ void gpubpf_session_set_attached(bool attached)
 {
 }
 
+static void test_ending(void)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		abort();
+	gpubpf_client.sock = ends[0];
+	is_own = true;
+	ok(!gpubpf_session_is_ending(), "the session of a tool that lives does not end");
+	pthread_mutex_lock(&gpubpf_client.lock);
+	ok(gpubpf_session_is_ending(), "a session that a thread of the agent changes may end");
+	pthread_mutex_unlock(&gpubpf_client.lock);
+	close(ends[1]);
+	ok(gpubpf_session_is_ending(), "the session of a tool that died ends");
+	is_own = false;
+	close(ends[0]);
+}
+
 int main(void)
 {
 	gpubpf_client.pending_twins = 3;
@@ -87,5 +108,6 @@ int main(void)
 	ok(!gpubpf_client.pending_twins, "requests that the last tool did not answer are not counted in the next session");
 	gpubpf_log_once("a message");
 	ok(notes == 2, "the next session shows the message again");
+	test_ending();
 	return done();
 }
