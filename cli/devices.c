@@ -53,7 +53,7 @@ static void receive_devices(int from, struct cli_devices *f)
  * Return why the list of devices is empty. A runtime that fails usually prints the reason to standard error, but some
  * runtimes crash without a message if /sys is not mounted.
  */
-static const char *no_device_reason(int status, const char *named)
+static const char *find_no_device_reason(int status, const char *named)
 {
 	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
 
@@ -87,5 +87,5 @@ void cli_devices_query(const char *backend, const char *named, struct cli_device
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	if (!f->n)
-		f->missing = no_device_reason(status, named);
+		f->missing = find_no_device_reason(status, named);
 }

@@ -26,7 +26,7 @@ static void add_time(struct json_object *o, const char *name, const struct times
 	add_str(o, name, text);
 }
 
-static struct json_object *one_refusal(const struct gpubpf_diag *d)
+static struct json_object *make_refusal(const struct gpubpf_diag *d)
 {
 	struct json_object *o = json_object_new_object();
 	char place[420];
@@ -46,7 +46,7 @@ static struct json_object *one_refusal(const struct gpubpf_diag *d)
 	return o;
 }
 
-static struct json_object *one_failure(const struct cli_trace *trace)
+static struct json_object *make_failure(const struct cli_trace *trace)
 {
 	enum gpubpf_error code = trace->failed == CLI_USAGE ? GPUBPF_E_USAGE : GPUBPF_E_SYSTEM;
 	struct json_object *o = json_object_new_object();
@@ -59,20 +59,20 @@ static struct json_object *one_failure(const struct cli_trace *trace)
 	return o;
 }
 
-static struct json_object *errors(const struct cli_trace *trace, const struct gpubpf_session *s)
+static struct json_object *make_errors(const struct cli_trace *trace, const struct gpubpf_session *s)
 {
 	struct json_object *list = json_object_new_array();
 
 	if (s && gpubpf_session_refusal(s))
-		json_object_array_add(list, one_refusal(gpubpf_session_refusal(s)));
+		json_object_array_add(list, make_refusal(gpubpf_session_refusal(s)));
 	else if (trace->failure.diag.code != GPUBPF_OK)
-		json_object_array_add(list, one_refusal(&trace->failure.diag));
+		json_object_array_add(list, make_refusal(&trace->failure.diag));
 	else if (trace->failure.text[0])
-		json_object_array_add(list, one_failure(trace));
+		json_object_array_add(list, make_failure(trace));
 	return list;
 }
 
-static struct json_object *objects(const struct gpubpf_session *s)
+static struct json_object *make_objects(const struct gpubpf_session *s)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -86,7 +86,7 @@ static struct json_object *objects(const struct gpubpf_session *s)
 	return list;
 }
 
-static struct json_object *command(const struct cli_args *args)
+static struct json_object *make_command(const struct cli_args *args)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -95,7 +95,7 @@ static struct json_object *command(const struct cli_args *args)
 	return list;
 }
 
-static struct json_object *versions(void)
+static struct json_object *make_versions(void)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -129,13 +129,13 @@ struct json_object *cli_document(const struct cli_trace *trace, const struct gpu
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	json_object_object_add(o, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
-	json_object_object_add(o, "versions", versions());
-	json_object_object_add(o, "command", command(trace->args));
+	json_object_object_add(o, "versions", make_versions());
+	json_object_object_add(o, "command", make_command(trace->args));
 	add_time(o, "start", &trace->started);
 	add_time(o, "end", &now);
 	add_status(o, trace);
-	json_object_object_add(o, "errors", errors(trace, s));
-	json_object_object_add(o, "objects", objects(s));
+	json_object_object_add(o, "errors", make_errors(trace, s));
+	json_object_object_add(o, "objects", make_objects(s));
 	return o;
 }
 

@@ -61,7 +61,7 @@ const char *cli_env_terminal(void)
 	return get("TERM");
 }
 
-static const char *folder(const char *name, const char *below, char *buf, size_t size)
+static const char *find_folder(const char *name, const char *below, char *buf, size_t size)
 {
 	const char *value = get(name);
 	int n = value && value[0] == '/' ? snprintf(buf, size, "%s%s", value, below) : -1;
@@ -71,12 +71,12 @@ static const char *folder(const char *name, const char *below, char *buf, size_t
 
 const char *cli_env_runtime_dir(char *buf, size_t size)
 {
-	return folder("XDG_RUNTIME_DIR", "/gpubpf", buf, size);
+	return find_folder("XDG_RUNTIME_DIR", "/gpubpf", buf, size);
 }
 
 const char *cli_env_cache_dir(char *buf, size_t size)
 {
-	const char *dir = folder("XDG_CACHE_HOME", "/gpubpf", buf, size);
+	const char *dir = find_folder("XDG_CACHE_HOME", "/gpubpf", buf, size);
 
-	return dir ? dir : folder("HOME", "/.cache/gpubpf", buf, size);
+	return dir ? dir : find_folder("HOME", "/.cache/gpubpf", buf, size);
 }

@@ -36,7 +36,7 @@ int cli_exec(char **argv, char **env)
 	return errno;
 }
 
-static const char *remedy(int err)
+static const char *choose_remedy(int err)
 {
 	switch (err) {
 	case EMFILE:
@@ -53,7 +53,7 @@ static const char *remedy(int err)
 
 int cli_exec_failed(const char *name, int err)
 {
-	cli_error("%s: cannot be run: %s%s", name, strerror(err), remedy(err));
+	cli_error("%s: cannot be run: %s%s", name, strerror(err), choose_remedy(err));
 	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
 }
 

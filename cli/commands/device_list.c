@@ -52,7 +52,7 @@ static struct json_object *list_caps(const struct gpubpf_device_caps *c)
 	return list;
 }
 
-static const char *places(const struct gpubpf_device_caps *c, char *text, size_t size)
+static const char *format_places(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
 	size_t n = 0;
 
@@ -77,7 +77,7 @@ static void put_rows(struct gpubpf_table *t, const char *backend, const struct c
 		gpubpf_table_cell(t, "%u", c->warp_size);
 		gpubpf_table_cell(t, "%s", clock_name(c->clock));
 		gpubpf_table_cell(t, "%s", c->bits & GPUBPF_CAP_SHARED_ARENA ? "live" : "copied");
-		gpubpf_table_cell(t, "%s", places(c, text, sizeof(text)));
+		gpubpf_table_cell(t, "%s", format_places(c, text, sizeof(text)));
 	}
 }
 

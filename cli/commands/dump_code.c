@@ -156,7 +156,7 @@ static bool read_section(const struct gpubpf_blob *elf, const Elf64_Ehdr *head, 
 	       (section->sh_offset <= elf->size && section->sh_size <= elf->size - section->sh_offset);
 }
 
-static const char *section_name(const struct gpubpf_blob *elf, const Elf64_Shdr *names, uint32_t at)
+static const char *get_section_name(const struct gpubpf_blob *elf, const Elf64_Shdr *names, uint32_t at)
 {
 	const char *from = (char *)elf->data + names->sh_offset;
 
@@ -175,7 +175,7 @@ static void print_elf(const struct gpubpf_blob *elf, FILE *out)
 		if (!read_section(elf, &head, i, &section) || section.sh_type != SHT_PROGBITS ||
 		    !(section.sh_flags & SHF_EXECINSTR))
 			continue;
-		fprintf(out, "%s:\n", section_name(elf, &names, section.sh_name));
+		fprintf(out, "%s:\n", get_section_name(elf, &names, section.sh_name));
 		print_words((char *)elf->data + section.sh_offset, section.sh_size,
 			    head.e_machine == MACHINE_CUDA ? CUDA_INSN_BYTES : AMD_INSN_BYTES, out);
 	}

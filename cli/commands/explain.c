@@ -39,14 +39,14 @@ static void add_seen(struct seen *seen, const char *name)
 			 seen->n > 1 ? ", " : "", name);
 }
 
-static void end_seen(struct seen *seen)
+static void destroy_seen(struct seen *seen)
 {
 	if (seen->n > MAX_LISTED)
 		snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), " and %u more",
 			 seen->n - MAX_LISTED);
 }
 
-static const char *nearest(const struct seen *seen, const char *pattern)
+static const char *find_nearest(const struct seen *seen, const char *pattern)
 {
 	const char *names[MAX_SEEN];
 
@@ -63,7 +63,7 @@ struct subject {
 };
 
 /* Write to buf what the user can change: the most similar name, or an --attach option. */
-static const char *remedy(const struct subject *who, const char *near, char buf[512])
+static const char *choose_remedy(const struct subject *who, const char *near, char buf[512])
 {
 	buf[0] = '\0';
 	if (who->text && near)
@@ -81,12 +81,12 @@ static void explain_kernel(struct gpubpf_session *s, const struct subject *who, 
 	char buf[512];
 
 	gpubpf_session_note(s, "%s: no kernel is named %s; launched kernels: %s%s", who->is, pattern, seen->text,
-			    remedy(who, nearest(seen, pattern), buf));
+			    choose_remedy(who, find_nearest(seen, pattern), buf));
 }
 
 static void explain_function(struct gpubpf_session *s, const struct subject *who, const struct seen *seen)
 {
-	const char *pattern = who->prog->pattern, *near = nearest(seen, pattern);
+	const char *pattern = who->prog->pattern, *near = find_nearest(seen, pattern);
 	char buf[512];
 
 	if (!seen->known)
@@ -101,7 +101,7 @@ static void explain_function(struct gpubpf_session *s, const struct subject *who
 				    who->is, pattern);
 	else if (near)
 		gpubpf_session_note(s, "%s: no function is named %s; kernels call: %s%s", who->is, pattern, seen->text,
-				    remedy(who, near, buf));
+				    choose_remedy(who, near, buf));
 	else
 		gpubpf_session_note(s,
 				    "%s: no function is named %s, or the compiler inlined it (mark it "
@@ -143,7 +143,7 @@ static void explain_program(struct gpubpf_session *s, const struct subject *who)
 		if (!call)
 			add_seen(&seen, gpubpf_kernel_stats_at(s, i)->name);
 	}
-	end_seen(&seen);
+	destroy_seen(&seen);
 	if (call)
 		explain_function(s, who, &seen);
 	else
@@ -202,7 +202,8 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 			     command, backend ? " (only " : "", backend ? backend : "", backend ? " was requested)" : "");
 }
 
-static struct subject subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct cli_program *text)
+static struct subject describe_subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog,
+				       const struct cli_program *text)
 {
 	struct subject who = { .prog = prog, .text = cli_program_owns(text, s, prog) };
 
@@ -215,7 +216,7 @@ static void explain_programs(struct gpubpf_session *s, const struct cli_program 
 	const struct gpubpf_prog *prog = NULL;
 
 	while ((prog = gpubpf_session__next_program(s, prog))) {
-		struct subject who = subject(s, prog, text);
+		struct subject who = describe_subject(s, prog, text);
 
 		if (!prog->pattern[0])
 			continue;
@@ -256,7 +257,7 @@ static bool has_run(const struct gpubpf_session *s, const struct gpubpf_prog *pr
  * Return a kernel whose name matches the program's pattern and for which a reason is known why it was not probed, or
  * NULL.
  */
-static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
+static const struct gpubpf_kernel_stats *find_unprobed_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	for (uint32_t i = 0; i < gpubpf_kernel_stats_count(s); i++)
 		if (gpubpf_pattern_matches(prog->pattern, gpubpf_kernel_stats_at(s, i)->name) &&
@@ -267,7 +268,7 @@ static const struct gpubpf_kernel_stats *unprobed_kernel(struct gpubpf_session *
 
 static void explain_never_run(struct gpubpf_session *s, const struct subject *who)
 {
-	const struct gpubpf_kernel_stats *unprobed = unprobed_kernel(s, who->prog);
+	const struct gpubpf_kernel_stats *unprobed = find_unprobed_kernel(s, who->prog);
 
 	if (!gpubpf_kernel_stats_count(s))
 		gpubpf_session_note(s, "%s never ran: it is attached to %s, and the session saw no kernel launch",
@@ -289,7 +290,7 @@ void cli_explain_loaders(struct gpubpf_session *s)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gpubpf_prog *prog = &gpubpf_session_unit(s)->progs[i];
-		struct subject who = subject(s, prog, NULL);
+		struct subject who = describe_subject(s, prog, NULL);
 
 		if (!gpubpf_link_was_attached(gpubpf_session_link(s, i)) || !prog->pattern[0] || has_run(s, prog))
 			continue;

@@ -6,7 +6,7 @@
 
 #define NAME_COLUMNS 21 /* width of the column with the names of options */
 
-static void usage_line(const struct cli_command *c, FILE *out)
+static void print_usage_line(const struct cli_command *c, FILE *out)
 {
 	fprintf(out, "gpubpf %s%s%s%s%s%s", c->object, c->verb ? " " : "", c->verb ? c->verb : "",
 		strstr(c->arguments, "OPTIONS") ? "" : " [OPTIONS]", c->arguments[0] ? " " : "", c->arguments);
@@ -81,7 +81,7 @@ static void print_examples(const struct cli_command *c, FILE *out)
 void cli_help_command(const struct cli_command *c, FILE *out)
 {
 	fputs("Usage: ", out);
-	usage_line(c, out);
+	print_usage_line(c, out);
 	fprintf(out, "\n%s; see %s.\n\n", c->summary, c->page);
 	for (int i = 0; i < OPT_COUNT; i++) {
 		const struct cli_option_row *o = &cli_options[i];

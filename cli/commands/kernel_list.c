@@ -197,7 +197,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	return fflush(out) ? -EIO : 0;
 }
 
-static struct json_object *functions(struct gpubpf_session *s, const char *kernel)
+static struct json_object *make_functions_json(struct gpubpf_session *s, const char *kernel)
 {
 	const char *at = gpubpf_report_functions(s, kernel);
 	struct json_object *a = json_object_new_array();
@@ -209,7 +209,7 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 }
 
 /* Return the kernel's parameters as JSON; null if they are unknown. */
-static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
+static struct json_object *make_parameters_json(struct gpubpf_session *s, uint64_t id)
 {
 	const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, id);
 	struct json_object *a = signature ? json_object_new_array() : NULL;
@@ -228,7 +228,7 @@ static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
 	return a;
 }
 
-static struct json_object *places(struct gpubpf_session *s, const char *kernel)
+static struct json_object *make_places_json(struct gpubpf_session *s, const char *kernel)
 {
 	struct json_object *a = json_object_new_array();
 	const struct gpubpf_place *place;
@@ -254,7 +254,7 @@ static struct json_object *places(struct gpubpf_session *s, const char *kernel)
 	return a;
 }
 
-static struct json_object *triple_json(const uint64_t v[3])
+static struct json_object *make_triple_json(const uint64_t v[3])
 {
 	struct json_object *a = json_object_new_array();
 
@@ -278,19 +278,19 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_full_name(s, st.id)));
 		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
 		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
-		json_object_object_add(o, "grid", triple_json(st.grid));
-		json_object_object_add(o, "threads", triple_json(st.threads));
-		json_object_object_add(o, "block", triple_json(st.block));
+		json_object_object_add(o, "grid", make_triple_json(st.grid));
+		json_object_object_add(o, "threads", make_triple_json(st.threads));
+		json_object_object_add(o, "block", make_triple_json(st.block));
 		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0] || entry_only));
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
 		json_object_object_add(o, "route", json_object_new_string(route));
 		json_object_object_add(o, "instead", json_object_new_string(instead));
-		json_object_object_add(o, "functions", functions(s, st.name));
+		json_object_object_add(o, "functions", make_functions_json(s, st.name));
 		if (cli_has(trace->args, OPT_SIGNATURES))
-			json_object_object_add(o, "parameters", parameters(s, st.id));
+			json_object_object_add(o, "parameters", make_parameters_json(s, st.id));
 		if (cli_has(trace->args, OPT_PLACES))
-			json_object_object_add(o, "places", places(s, st.name));
+			json_object_object_add(o, "places", make_places_json(s, st.name));
 		json_object_array_add(list, o);
 	}
 	for (uint32_t i = 0; gpubpf_session_note_at(s, i); i++)

@@ -23,7 +23,7 @@ static bool is_object(const char *name)
 }
 
 /* Return the synonym of a verb: bpftool accepts both show and list. */
-static const char *synonym_verb(const char *verb)
+static const char *find_synonym_verb(const char *verb)
 {
 	return !strcmp(verb, "list") ? "show" : !strcmp(verb, "show") ? "list" : NULL;
 }
@@ -39,7 +39,7 @@ static const struct cli_command *find_command(const char *object, const char *ve
 	return NULL;
 }
 
-static int unknown_object(const char *name)
+static int refuse_object(const char *name)
 {
 	const char *names[64], *near;
 	char with_verb[160];
@@ -65,7 +65,7 @@ static int unknown_object(const char *name)
 	return CLI_USAGE;
 }
 
-static int unknown_verb(const char *object, const char *verb)
+static int refuse_verb(const char *object, const char *verb)
 {
 	const char *names[16], *near;
 	char list[128] = "";
@@ -195,16 +195,16 @@ static int run_arguments(int argc, char **argv)
 	if (is_program(argc, argv))
 		return run_program(argc, argv);
 	if (!is_object(object))
-		return unknown_object(object);
+		return refuse_object(object);
 	command = find_command(object, verb);
-	if (!command && verb && synonym_verb(verb))
-		command = find_command(object, synonym_verb(verb));
+	if (!command && verb && find_synonym_verb(verb))
+		command = find_command(object, find_synonym_verb(verb));
 	if (!command && verb && (is_help(verb) || !strcmp(verb, "help"))) {
 		cli_help_object(object, stdout);
 		return CLI_OK;
 	}
 	if (!command)
-		return unknown_verb(object, verb);
+		return refuse_verb(object, verb);
 	argc -= command->verb ? 3 : 2;
 	argv += command->verb ? 3 : 2;
 	return run_command(command, argc, argv);

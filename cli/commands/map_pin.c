@@ -14,7 +14,7 @@
  * Make the path absolute, because the session has another working directory than this command. A name without a slash
  * means a file in the session's folder for pins.
  */
-static int absolute_path(const char *session, const char *file, char *absolute, size_t size)
+static int make_absolute_path(const char *session, const char *file, char *absolute, size_t size)
 {
 	const char *slash = strrchr(file, '/');
 	char above[PATH_MAX], folder[PATH_MAX];
@@ -45,7 +45,7 @@ static int query_pin(const struct cli_args *args, uint32_t what, const char *map
 	int status = cli_session_find(args, session, sizeof(session));
 
 	if (status == CLI_OK)
-		status = absolute_path(session, file, absolute, sizeof(absolute));
+		status = make_absolute_path(session, file, absolute, sizeof(absolute));
 	if (status != CLI_OK)
 		return status;
 	gpubpf_put_str(&w, map);

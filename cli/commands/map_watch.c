@@ -59,7 +59,7 @@ static struct json_object *get_member(struct json_object *o, const char *name)
 	return v;
 }
 
-static const char *json_text(struct json_object *o)
+static const char *get_json_text(struct json_object *o)
 {
 	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
@@ -84,7 +84,7 @@ static void print_value(struct json_object *o, FILE *out)
 	bool members = json_object_is_type(o, json_type_object);
 
 	if (!members && !json_object_is_type(o, json_type_array)) {
-		fputs(json_object_is_type(o, json_type_string) ? json_object_get_string(o) : json_text(o), out);
+		fputs(json_object_is_type(o, json_type_string) ? json_object_get_string(o) : get_json_text(o), out);
 		return;
 	}
 	fputs("{ ", out);
@@ -119,18 +119,18 @@ static char *format_value(const char *json)
 }
 
 /* Return a text that identifies an entry: its key, and its device if each device has a separate map. */
-static const char *identity(struct json_object *entry)
+static const char *get_identity(struct json_object *entry)
 {
 	static const char *const names[] = { "key", "process", "device", "backend" };
 	struct json_object *id;
 
 	if (!get_member(entry, "device"))
-		return json_text(get_member(entry, "key"));
+		return get_json_text(get_member(entry, "key"));
 	id = json_object_new_object();
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		json_object_object_add(id, names[i], json_object_get(get_member(entry, names[i])));
 	json_object_object_add(entry, "identity", id);
-	return json_text(id);
+	return get_json_text(id);
 }
 
 static void read_row(struct json_object *entry, struct row *row)
@@ -140,8 +140,8 @@ static void read_row(struct json_object *entry, struct row *row)
 	if (!value)
 		value = get_member(entry, "values");
 	row->entry = entry;
-	row->key = identity(entry);
-	row->value = json_text(value);
+	row->key = get_identity(entry);
+	row->value = get_json_text(value);
 	row->number = map_order_number(entry);
 }
 
@@ -172,7 +172,7 @@ static struct json_object *map_in(const struct picture *p)
 }
 
 /* Return why maps of this type have no entries to list, and which command to use instead. NULL: they have entries. */
-static const char *no_entries_reason(const char *name)
+static const char *find_no_entries_reason(const char *name)
 {
 	const struct gpubpf_map_type *type;
 
@@ -204,7 +204,7 @@ static bool read_rows(struct picture *p)
 static int check_type(const struct watch *w, struct picture *p)
 {
 	const char *type = json_object_get_string(get_member(map_in(p), "type")),
-		   *why = type ? no_entries_reason(type) : NULL;
+		   *why = type ? find_no_entries_reason(type) : NULL;
 
 	if (!why)
 		return CLI_OK;
@@ -393,7 +393,7 @@ static void put_row(const struct row *row, const struct extra *extra, const stru
 	if (columns)
 		map_columns_cells(columns, row->entry, t);
 	if (!columns && extra->has_keys)
-		put_text(t, json_text(get_member(row->entry, "key")));
+		put_text(t, get_json_text(get_member(row->entry, "key")));
 	if (!columns)
 		put_text(t, row->value);
 }

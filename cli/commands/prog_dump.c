@@ -31,7 +31,7 @@ static int refuse_pass(const char *target, const char *after, struct gpubpf_diag
  * Return the stages after which `prog dump` can print code for the target. If no target has this name (for example
  * "ebpf"), return the stages after which code can be printed for some target.
  */
-static uint32_t printed_stages(const char *target)
+static uint32_t find_printed_stages(const char *target)
 {
 	const struct gpubpf_target_info *info = gpubpf_target_find(target);
 	uint32_t stages = 0;
@@ -161,7 +161,7 @@ int gpubpf_cmd_prog_dump(const struct cli_args *args)
 		return CLI_USAGE;
 	if (after) {
 		status = cli_dump_check_pass(after, GPUBPF_STAGE_BIT(LOWER) | GPUBPF_STAGE_BIT(EMIT),
-					     printed_stages(target));
+					     find_printed_stages(target));
 		if (status != CLI_OK)
 			return status < 0 ? CLI_OK : status;
 	}

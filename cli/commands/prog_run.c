@@ -208,7 +208,7 @@ static uint64_t count_threads(const struct run *r)
 }
 
 /* Returns the rate at which runs pass the data, in GB/s. */
-static double data_rate(const struct run *r)
+static double compute_data_rate(const struct run *r)
 {
 	return r->opts.duration ? (double)r->opts.data_size_in / (double)r->opts.duration : 0;
 }
@@ -240,7 +240,7 @@ static int print_text(struct run *r)
 	printf("  instructions    not known; at most %llu per thread\n",
 	       (unsigned long long)gpubpf_prog__max_cost(r->prog));
 	if (o->data_size_in)
-		printf("  data            %zu bytes, %.3f GB/s\n", o->data_size_in, data_rate(r));
+		printf("  data            %zu bytes, %.3f GB/s\n", o->data_size_in, compute_data_rate(r));
 	return gpubpf_session__report(r->s, stdout, &report);
 }
 
@@ -272,7 +272,7 @@ static struct json_object *run_json(const struct run *r)
 	json_object_object_add(run, "instructions", NULL);
 	json_object_object_add(run, "max_instructions", json_object_new_uint64(gpubpf_prog__max_cost(r->prog)));
 	json_object_object_add(run, "data_bytes", json_object_new_uint64(o->data_size_in));
-	json_object_object_add(run, "data_gb_per_s", json_object_new_double(data_rate(r)));
+	json_object_object_add(run, "data_gb_per_s", json_object_new_double(compute_data_rate(r)));
 	return run;
 }
 

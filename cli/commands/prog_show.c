@@ -93,7 +93,7 @@ static void add_u64(struct json_object *o, const char *name, uint64_t v)
 	json_object_object_add(o, name, json_object_new_uint64(v));
 }
 
-static struct json_object *prog_json(const struct gpubpf_prog *p)
+static struct json_object *make_prog_json(const struct gpubpf_prog *p)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -107,7 +107,7 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 }
 
 /* Return as JSON the programs that are elements of a map of programs, with their initial slots. */
-static struct json_object *targets_json(const struct gpubpf_map *m)
+static struct json_object *make_targets_json(const struct gpubpf_map *m)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -124,7 +124,7 @@ static struct json_object *targets_json(const struct gpubpf_map *m)
 	return list;
 }
 
-static struct json_object *map_json(const struct gpubpf_map *m)
+static struct json_object *make_map_json(const struct gpubpf_map *m)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -135,7 +135,7 @@ static struct json_object *map_json(const struct gpubpf_map *m)
 	add_u64(o, "max_entries", m->max_entries);
 	add_u64(o, "object", m->object);
 	if (m->type->flags & GPUBPF_MAP_PROGS)
-		json_object_object_add(o, "programs", targets_json(m));
+		json_object_object_add(o, "programs", make_targets_json(m));
 	return o;
 }
 
@@ -152,10 +152,10 @@ static void show_json(const struct gpubpf_loaded *l)
 		json_object_array_add(objects, o);
 	}
 	for (uint32_t i = 0; i < l->unit.nprogs; i++)
-		json_object_array_add(progs, prog_json(&l->unit.progs[i]));
+		json_object_array_add(progs, make_prog_json(&l->unit.progs[i]));
 	for (uint32_t i = 0; i < l->unit.nmaps; i++)
 		if (!l->unit.maps[i].prototype)
-			json_object_array_add(maps, map_json(&l->unit.maps[i]));
+			json_object_array_add(maps, make_map_json(&l->unit.maps[i]));
 	json_object_object_add(root, "objects", objects);
 	json_object_object_add(root, "programs", progs);
 	json_object_object_add(root, "maps", maps);

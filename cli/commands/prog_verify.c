@@ -130,7 +130,7 @@ static void add_refusal(struct json_object *o, const struct gpubpf_diag *d)
 	add_str(o, "state", d->state);
 }
 
-static struct json_object *cost_json(const struct gpubpf_cost *c)
+static struct json_object *make_cost_json(const struct gpubpf_cost *c)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -151,8 +151,8 @@ static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 	struct gpubpf_cost warp;
 
 	gpubpf_cost_warp(p, WARP_LANES, &warp);
-	json_object_object_add(o, "cost", cost_json(&p->facts->cost));
-	json_object_object_add(o, "warp_cost", cost_json(&warp));
+	json_object_object_add(o, "cost", make_cost_json(&p->facts->cost));
+	json_object_object_add(o, "warp_cost", make_cost_json(&warp));
 	add_u64(o, "warp_lanes", WARP_LANES);
 	add_u64(hot, "pc", p->facts->cost.hot_pc);
 	if (line) {
@@ -163,7 +163,7 @@ static void add_costs(struct json_object *o, const struct gpubpf_prog *p)
 	json_object_object_add(o, "hot", hot);
 }
 
-static struct json_object *warnings_json(const struct gpubpf_facts *f)
+static struct json_object *make_warnings_json(const struct gpubpf_facts *f)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -178,8 +178,8 @@ static struct json_object *warnings_json(const struct gpubpf_facts *f)
 }
 
 /* Return the verdict on a program as JSON. Takes ownership of `states`, which may be NULL. */
-static struct json_object *verdict_json(const struct gpubpf_prog *p, struct json_object *states,
-					const struct gpubpf_diag *diag)
+static struct json_object *make_verdict_json(const struct gpubpf_prog *p, struct json_object *states,
+					     const struct gpubpf_diag *diag)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -197,7 +197,7 @@ static struct json_object *verdict_json(const struct gpubpf_prog *p, struct json
 	add_u64(o, "stack", p->facts->stack);
 	add_u64(o, "frames", p->facts->frames);
 	add_costs(o, p);
-	json_object_object_add(o, "warnings", warnings_json(p->facts));
+	json_object_object_add(o, "warnings", make_warnings_json(p->facts));
 	return o;
 }
 
@@ -270,7 +270,7 @@ static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, str
 			status = CLI_FAILED;
 		}
 		if (verdicts)
-			json_object_array_add(verdicts, verdict_json(p, states, &diag));
+			json_object_array_add(verdicts, make_verdict_json(p, states, &diag));
 		else if (err < 0)
 			cli_diag(&diag);
 		else

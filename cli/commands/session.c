@@ -55,7 +55,7 @@ static int query_map(const struct cli_args *args, uint32_t what, const char *map
 	return cli_query_session(args, what, &w);
 }
 
-static int no_arguments(const struct cli_args *args)
+static int refuse_arguments(const struct cli_args *args)
 {
 	if (!args->nrest)
 		return CLI_OK;
@@ -65,7 +65,7 @@ static int no_arguments(const struct cli_args *args)
 
 int gpubpf_cmd_map_show(const struct cli_args *args)
 {
-	int status = no_arguments(args);
+	int status = refuse_arguments(args);
 
 	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_MAPS, NULL) : status;
 }
@@ -85,14 +85,14 @@ int gpubpf_cmd_map_dump(const struct cli_args *args)
 
 int gpubpf_cmd_session_report(const struct cli_args *args)
 {
-	int status = no_arguments(args);
+	int status = refuse_arguments(args);
 
 	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_REPORT, NULL) : status;
 }
 
 int gpubpf_cmd_session_links(const struct cli_args *args)
 {
-	int status = no_arguments(args);
+	int status = refuse_arguments(args);
 
 	return status == CLI_OK ? query_map(args, GPUBPF_QUERY_LINKS, NULL) : status;
 }

@@ -37,7 +37,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int st
 	return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status, const char *text)
+static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned int status, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -52,12 +52,12 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	char *text;
 
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "use GET\n");
+		return send_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "use GET\n");
 	if (strcmp(url, "/metrics"))
-		return answer_text(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
+		return send_text(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
 	text = server->page(server->ctx, &size);
 	if (!text)
-		return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+		return send_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	return answer(connection, MHD_HTTP_OK, text, size, "text/plain; version=0.0.4; charset=utf-8");
 }
 

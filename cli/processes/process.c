@@ -78,7 +78,7 @@ uid_t cli_process_user(pid_t pid)
 }
 
 /* Read the time when the machine started, from /proc/stat. */
-static time_t boot_time(void)
+static time_t read_boot_time(void)
 {
 	FILE *f = fopen("/proc/stat", "re");
 	char *line = NULL;
@@ -105,7 +105,7 @@ time_t cli_process_start(pid_t pid)
 		at = strchr(at + 1, ' ');
 	if (!at || sscanf(at, "%llu", &ticks) != 1)
 		return 0;
-	return boot_time() + (time_t)(ticks / sysconf(_SC_CLK_TCK));
+	return read_boot_time() + (time_t)(ticks / sysconf(_SC_CLK_TCK));
 }
 
 /* Store the path of the control group of version 2. A hybrid system lists groups of version 1 before it. */

@@ -84,7 +84,7 @@ static void add_session(struct process *p, const struct cli_sessions *before, co
 		p->rate = (to - from) / seconds;
 }
 
-static double now_s(void)
+static double read_clock_s(void)
 {
 	struct timespec t;
 
@@ -109,12 +109,12 @@ static void add_sessions(struct processes *all)
 	double since;
 
 	cli_sessions_open(&before);
-	since = now_s();
+	since = read_clock_s();
 	if (is_any_probed(all, &before)) {
 		nanosleep(&pause, NULL);
 		cli_sessions_open(&after);
 	}
-	since = now_s() - since;
+	since = read_clock_s() - since;
 	for (size_t i = 0; i < all->n; i++)
 		for (size_t k = 0; k < before.n; k++)
 			add_session(&all->process[i], &before, &before.session[k], &after, since);
@@ -122,7 +122,7 @@ static void add_sessions(struct processes *all)
 	cli_sessions_close(&after);
 }
 
-static const char *state_of(const struct process *p)
+static const char *get_state(const struct process *p)
 {
 	return p->sessions[0] ? "session" : p->mapped.has_agent ? "agent" : p->mapped.has_idle ? "prepared" : "-";
 }
@@ -152,7 +152,7 @@ static void put_row(struct gpubpf_table *t, const struct process *p, bool has_co
 	gpubpf_table_text(t, user);
 	if (has_containers)
 		gpubpf_table_text(t, p->container[0] ? p->container : "-");
-	gpubpf_table_text(t, state_of(p));
+	gpubpf_table_text(t, get_state(p));
 	if (p->rate < 0)
 		gpubpf_table_text(t, "-");
 	else

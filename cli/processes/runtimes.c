@@ -41,7 +41,7 @@ static bool is_library(const char *file, const char *library)
  * Return the path in a line of /proc/PID/maps, or NULL if the line maps no file. The kernel writes a newline in a path
  * as \012, so each line is one mapping.
  */
-static const char *mapped_path(const char *line)
+static const char *find_mapped_path(const char *line)
 {
 	for (int field = 0; field < 5; field++) {
 		line += strcspn(line, " ");
@@ -72,7 +72,7 @@ bool cli_mapped_read(pid_t pid, struct cli_mapped *mapped)
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	while (f && getline(&line, &room, f) > 0) {
-		const char *file = mapped_path(line);
+		const char *file = find_mapped_path(line);
 
 		any = true;
 		if (file)

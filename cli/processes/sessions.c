@@ -185,7 +185,7 @@ void cli_session_id(const struct cli_sessions *all, const struct cli_session *s,
 		snprintf(id, size, "%d", s->pid);
 }
 
-static struct json_object *member_array(struct json_object *o, const char *name)
+static struct json_object *get_member_array(struct json_object *o, const char *name)
 {
 	struct json_object *a = NULL;
 
@@ -194,7 +194,7 @@ static struct json_object *member_array(struct json_object *o, const char *name)
 
 struct json_object *cli_session_process(const struct cli_session *s, pid_t pid)
 {
-	struct json_object *list = member_array(s->info, "processes"), *id = NULL;
+	struct json_object *list = get_member_array(s->info, "processes"), *id = NULL;
 
 	if (s->user && s->user != geteuid() && s->user != cli_process_user(pid))
 		return NULL; /* another user's session may claim any process */
@@ -210,7 +210,7 @@ struct json_object *cli_session_process(const struct cli_session *s, pid_t pid)
 
 void cli_session_programs(const struct cli_session *s, char *text, size_t size)
 {
-	struct json_object *list = member_array(s->info, "programs");
+	struct json_object *list = get_member_array(s->info, "programs");
 	size_t n = list ? json_object_array_length(list) : 0, used = 0;
 
 	snprintf(text, size, "%s", !s->is_open || s->info ? "-" : "(no answer)");

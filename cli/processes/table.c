@@ -16,7 +16,7 @@
 #define DAY_SECONDS 86400
 
 /* Returns the width of the terminal, or SIZE_MAX if standard output is no terminal. */
-static size_t terminal_columns(void)
+static size_t get_terminal_columns(void)
 {
 	struct winsize size;
 
@@ -26,7 +26,7 @@ static size_t terminal_columns(void)
 }
 
 /* Returns the bytes of the line that fit into the columns. A character counts as one column. */
-static size_t fitting_bytes(const char *line, size_t n, size_t columns)
+static size_t count_fitting_bytes(const char *line, size_t n, size_t columns)
 {
 	size_t at = 0;
 	uint32_t code;
@@ -41,12 +41,12 @@ static size_t fitting_bytes(const char *line, size_t n, size_t columns)
 
 void cli_print_clipped(const char *text, FILE *out)
 {
-	size_t columns = terminal_columns();
+	size_t columns = get_terminal_columns();
 
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 
-		fprintf(out, "%.*s\n", (int)fitting_bytes(text, n, columns), text);
+		fprintf(out, "%.*s\n", (int)count_fitting_bytes(text, n, columns), text);
 		text += text[n] ? n + 1 : n;
 	}
 }

@@ -16,7 +16,7 @@
  * Decode the next character. Returns its number of bytes. *width is 0 for a character that is not printed, such as
  * one that changes the direction of text.
  */
-static size_t next_char(const char *text, int *width)
+static size_t measure_char(const char *text, int *width)
 {
 	mbstate_t state = { 0 };
 	wchar_t c;
@@ -37,7 +37,7 @@ static int count_columns(const char *text)
 	int columns = 0, width;
 
 	while (*text) {
-		text += next_char(text, &width);
+		text += measure_char(text, &width);
 		columns += width ? width : 1;
 	}
 	return columns;
@@ -49,7 +49,7 @@ static void copy_columns(const char *text, int from, int to, char *buf, size_t s
 	size_t used = strlen(buf);
 
 	for (int at = 0, width; *text && at < to;) {
-		size_t n = next_char(text, &width);
+		size_t n = measure_char(text, &width);
 		int columns = width ? width : 1;
 
 		if (at >= from && at + columns <= to && used + n < size) {
@@ -174,7 +174,7 @@ static bool is_shown(const struct page *p, enum top_column c)
 }
 
 /* Returns the width of the first column, which takes the rest of the line. */
-static int first_width(const struct page *p)
+static int compute_first_width(const struct page *p)
 {
 	int rest = p->width;
 
@@ -190,7 +190,7 @@ static void put_cells(struct page *p, const struct top_row *row)
 	int end = 0;
 
 	for (enum top_column c = 0; c < TOP_COLUMNS; c++) {
-		int width = top_columns[c].width ? top_columns[c].width : first_width(p);
+		int width = top_columns[c].width ? top_columns[c].width : compute_first_width(p);
 		const char *text = row ? row->cell[c] : top_columns[c].heading;
 
 		if (!is_shown(p, c))

@@ -17,7 +17,7 @@
 #define FLAGS_TO_CLEAR 0x10500ull /* the trap, direction and resume flags */
 #define MAX_XSAVE 8192
 
-static size_t stub_size(void)
+static size_t get_stub_size(void)
 {
 	return gpubpf_boot_stub_end - gpubpf_boot_stub;
 }
@@ -29,7 +29,7 @@ static size_t stub_size(void)
 static bool is_free(const struct remote *r, uint64_t address)
 {
 	char have[1024], zeros[sizeof(have)] = { 0 };
-	size_t size = stub_size();
+	size_t size = get_stub_size();
 
 	return size <= sizeof(have) && !remote_read(r, address, have, size) &&
 	       (!memcmp(have, zeros, size) || !memcmp(have, gpubpf_boot_stub, size));
@@ -38,7 +38,7 @@ static bool is_free(const struct remote *r, uint64_t address)
 static bool is_stub(const struct remote *r, uint64_t address)
 {
 	char have[1024];
-	size_t size = stub_size();
+	size_t size = get_stub_size();
 
 	return size <= sizeof(have) && !remote_read(r, address, have, size) && !memcmp(have, gpubpf_boot_stub, size);
 }
@@ -49,7 +49,7 @@ static bool is_stub(const struct remote *r, uint64_t address)
  */
 static uint64_t find_place(const struct remote *r, bool (*is_fit)(const struct remote *r, uint64_t address))
 {
-	size_t size = (stub_size() + 15) & ~15ul;
+	size_t size = (get_stub_size() + 15) & ~15ul;
 
 	for (size_t i = 0; i < r->nmaps; i++) {
 		const struct remote_map *m = &r->maps[i];
@@ -109,14 +109,14 @@ int remote_boot_init(struct remote *r, struct remote_boot *boot, const char *ent
 	boot->stub = find_place(r, is_free);
 	if (!boot->stub)
 		return remote_fail(r, -EOPNOTSUPP, "process %d: no library has %zu unused bytes after its code", r->pid,
-				   stub_size());
+				   get_stub_size());
 	snprintf(boot->name, sizeof(boot->name), GPUBPF_BOOT_FILE "-%d-%u", (int)getpid(),
 		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
 	snprintf(boot->frame.symbol, sizeof(boot->frame.symbol), "%s", entry);
 	return 0;
 }
 
-static uint64_t enabled_components(void)
+static uint64_t read_enabled_components(void)
 {
 	uint32_t low, high;
 
@@ -128,14 +128,14 @@ static uint64_t enabled_components(void)
  * Store the enabled components in *components. Returns the bytes of an XSAVE area with these components in the standard
  * format, or 0 if this processor has no XSAVE.
  */
-static size_t xsave_size(uint64_t *components)
+static size_t compute_xsave_size(uint64_t *components)
 {
 	uint32_t a, b, c, d;
 	size_t size = 576; /* the legacy area and the header */
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
 		return 0;
-	*components = enabled_components();
+	*components = read_enabled_components();
 	for (uint32_t i = 2; i < 63; i++)
 		if (*components >> i & 1 && __get_cpuid_count(0xd, i, &a, &b, &c, &d) && b + a > size)
 			size = b + a;
@@ -168,7 +168,7 @@ static void set_registers(struct gpubpf_boot_frame *f, const struct remote_threa
 static int write_frame(struct remote *r, struct remote_boot *boot, const struct remote_thread *t, uint64_t *sp)
 {
 	static const char zeros[MAX_XSAVE];
-	size_t xsave = xsave_size(&boot->frame.xsave_mask), code = gpubpf_boot_page_end - gpubpf_boot_page;
+	size_t xsave = compute_xsave_size(&boot->frame.xsave_mask), code = gpubpf_boot_page_end - gpubpf_boot_page;
 	struct gpubpf_boot_frame *f = &boot->frame;
 	int err;
 
@@ -202,7 +202,7 @@ int remote_boot_start(struct remote *r, struct remote_boot *boot, struct remote_
 	if (!err && !is_free(r, boot->stub))
 		err = -EAGAIN;
 	if (!err)
-		err = remote_write_code(r, boot->stub, gpubpf_boot_stub, stub_size());
+		err = remote_write_code(r, boot->stub, gpubpf_boot_stub, get_stub_size());
 	if (!err) {
 		regs.rip = boot->stub;
 		regs.rsp = sp;
@@ -215,7 +215,7 @@ int remote_boot_start(struct remote *r, struct remote_boot *boot, struct remote_
 	 * stub since the first write.
 	 */
 	if (!err)
-		err = remote_write_code(r, boot->stub, gpubpf_boot_stub, stub_size());
+		err = remote_write_code(r, boot->stub, gpubpf_boot_stub, get_stub_size());
 	remote_release(t);
 	return err < 0 ? remote_explain_access(r, err) : 0;
 }
@@ -230,11 +230,11 @@ static int remove_stub(struct remote *r, const struct remote_thread *threads, si
 	char zeros[1024] = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if (threads[i].regs.rip >= boot->stub && threads[i].regs.rip < boot->stub + stub_size())
+		if (threads[i].regs.rip >= boot->stub && threads[i].regs.rip < boot->stub + get_stub_size())
 			return -EAGAIN;
 	if (remote_read_maps(r) < 0 || remote_find_file(r, "memfd:" GPUBPF_BOOT_FILE))
 		return -EAGAIN; /* another attach */
-	return remote_write_code(r, boot->stub, zeros, stub_size());
+	return remote_write_code(r, boot->stub, zeros, get_stub_size());
 }
 
 int remote_boot_remove(struct remote *r, const struct remote_boot *boot)

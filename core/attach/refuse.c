@@ -34,7 +34,7 @@ static uid_t process_user(const struct remote *r)
 	return remote_status(r, r->live, "Uid", text, sizeof(text)) ? (uid_t)strtoul(text, NULL, 10) : (uid_t)-1;
 }
 
-static const char *tracer_name(const struct remote *r, char *name, size_t size, pid_t *tracer)
+static const char *read_tracer_name(const struct remote *r, char *name, size_t size, pid_t *tracer)
 {
 	char text[32], path[64];
 	FILE *f;
@@ -62,7 +62,7 @@ int remote_explain_access(struct remote *r, int err)
 		return remote_fail(r, -ESRCH, "process %d has ended", r->pid);
 	if (err != -EPERM && err != -EACCES)
 		return remote_fail(r, err, "process %d: %s", r->pid, strerror(-err));
-	tracer_name(r, name, sizeof(name), &tracer);
+	read_tracer_name(r, name, sizeof(name), &tracer);
 	if (tracer)
 		return remote_fail(r, -EBUSY, "process %d is traced by %s (pid %d); end that first", r->pid, name, tracer);
 	if (own && user != own)

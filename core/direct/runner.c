@@ -60,7 +60,7 @@ struct runner {
 	uint64_t repeat;
 };
 
-static uint64_t now_ns(void)
+static uint64_t read_clock_ns(void)
 {
 	struct timespec ts;
 
@@ -95,7 +95,7 @@ static bool parse(const char *text, size_t size[3])
 }
 
 /* Opens the device of one backend. */
-static bool open_with(struct runner *r, const char *backend, struct gpubpf_reason *why)
+static bool open_backend_device(struct runner *r, const char *backend, struct gpubpf_reason *why)
 {
 	const char *missing = gpubpf_device_missing(backend);
 
@@ -115,9 +115,9 @@ static int open_device(struct runner *r, const char *backend)
 	bool open = false;
 
 	if (strcmp(backend, "-"))
-		return open_with(r, backend, &why) ? 0 : fail(r, backend, &why);
+		return open_backend_device(r, backend, &why) ? 0 : fail(r, backend, &why);
 	for (size_t i = 0; !open && (name = gpubpf_backend_at(i)); i++)
-		open = open_with(r, name, &why);
+		open = open_backend_device(r, name, &why);
 	return open ? 0 : fail(r, "no backend has such a device; the last backend reports", &why);
 }
 
@@ -155,9 +155,9 @@ static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct 
 		l.block[d] = r->threads[d];
 		l.grid[d] = r->blocks[d] * r->threads[d];
 	}
-	start = now_ns();
+	start = read_clock_ns();
 	err = r->ops->launch(kernel, &l, why);
-	ns = now_ns() - start;
+	ns = read_clock_ns() - start;
 	if (err < 0)
 		return err;
 	block->first_ns = block->runs ? block->first_ns : ns;

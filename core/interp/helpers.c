@@ -27,7 +27,7 @@ struct call {
 	u64 word[5];
 };
 
-static u64 reg(const struct call *c, int i)
+static u64 get_reg(const struct call *c, int i)
 {
 	return c->h->vm.reg[GPUBPF_R1 + i];
 }
@@ -44,7 +44,7 @@ static bool fail_argument(const struct call *c, const char *why)
 static bool read_map_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
-	u64 index = reg(c, i) - GPUBPF_PTR_MAP;
+	u64 index = get_reg(c, i) - GPUBPF_PTR_MAP;
 
 	if (!job->arena || index >= job->unit->nmaps || job->unit->maps[index].prototype ||
 	    !(job->unit->maps[index].type->ops & GPUBPF_OP_BIT(c->helper->op)))
@@ -53,7 +53,7 @@ static bool read_map_arg(struct call *c, int i)
 	return true;
 }
 
-static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
+static u64 get_arg_bytes(const struct call *c, int i, enum gpubpf_arg_size size)
 {
 	switch (size) {
 	case GPUBPF_SIZE_KEY:
@@ -61,7 +61,7 @@ static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 	case GPUBPF_SIZE_VALUE:
 		return c->view.map->value_size;
 	case GPUBPF_SIZE_NEXT:
-		return reg(c, i + 1);
+		return get_reg(c, i + 1);
 	case GPUBPF_SIZE_WORD:
 	case GPUBPF_SIZE_ITER:
 		return sizeof(u64);
@@ -74,7 +74,7 @@ static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 
 static bool read_memory_arg(struct call *c, int i, u64 size, bool write)
 {
-	u8 *p = gpubpf_interp_memory(c->h, reg(c, i), size, write);
+	u8 *p = gpubpf_interp_memory(c->h, get_reg(c, i), size, write);
 
 	c->arg[i] = (uintptr_t)p;
 	return p != NULL;
@@ -86,7 +86,7 @@ static bool read_text_arg(struct call *c, int i)
 	const u8 *end;
 
 	do {
-		end = gpubpf_interp_memory(c->h, reg(c, i) + c->more[i], 1, false);
+		end = gpubpf_interp_memory(c->h, get_reg(c, i) + c->more[i], 1, false);
 		c->more[i]++;
 	} while (end && *end && c->more[i] < GPUBPF_PRINT_TEXT);
 	return end && read_memory_arg(c, i, c->more[i], false);
@@ -96,7 +96,7 @@ static bool read_text_arg(struct call *c, int i)
 static bool read_param_arg(struct call *c, int i)
 {
 	const struct gpubpf_interp_job *job = c->h->job;
-	const struct gpubpf_param *param = reg(c, i) < job->nparams ? &job->params[reg(c, i)] : NULL;
+	const struct gpubpf_param *param = get_reg(c, i) < job->nparams ? &job->params[get_reg(c, i)] : NULL;
 
 	if (param && param->bytes_off != UINT32_MAX) {
 		c->arg[i] = param->bytes_off;
@@ -134,7 +134,7 @@ static bool read_record_arg(struct call *c, int i)
 	struct host *h = c->h;
 	u32 at = 0;
 
-	while (at < h->nrecords && h->records[at].address != reg(c, i))
+	while (at < h->nrecords && h->records[at].address != get_reg(c, i))
 		at++;
 	if (at == h->nrecords)
 		return fail_argument(c, "needs a record that bpf_ringbuf_reserve() returned");
@@ -147,7 +147,7 @@ static bool read_word_arg(struct call *c, int i)
 {
 	s64 off;
 
-	if (reg(c, i) % sizeof(u64) || gpubpf_interp_where(c->h, reg(c, i), &off) < 0)
+	if (get_reg(c, i) % sizeof(u64) || gpubpf_interp_where(c->h, get_reg(c, i), &off) < 0)
 		return fail_argument(c, "needs the address of an aligned word in a map value");
 	return read_memory_arg(c, i, sizeof(u64), true);
 }
@@ -165,12 +165,12 @@ static bool read_arg(struct call *c, int i)
 	case GPUBPF_PASS_NOT:
 		break;
 	case GPUBPF_PASS_NUMBER:
-		c->arg[i] = reg(c, i);
+		c->arg[i] = get_reg(c, i);
 		break;
 	case GPUBPF_PASS_IN:
-		return read_memory_arg(c, i, bytes_of(c, i, row->size), false);
+		return read_memory_arg(c, i, get_arg_bytes(c, i, row->size), false);
 	case GPUBPF_PASS_OUT:
-		return read_memory_arg(c, i, bytes_of(c, i, row->size), true);
+		return read_memory_arg(c, i, get_arg_bytes(c, i, row->size), true);
 	case GPUBPF_PASS_TEXT:
 		return read_text_arg(c, i);
 	case GPUBPF_PASS_PARAM:
@@ -211,7 +211,7 @@ static bool read_arg(struct call *c, int i)
 #define PASS_PARAM(i) NUMBER(i), c->more[i]
 #define PASS_U64_OUT(i) , &c->word[i]
 #define RETURN_INT(result) return (u64)(result)
-#define RETURN_NUMBER_OR_NULL(result) return (result) ? reg(c, 0) : 0
+#define RETURN_NUMBER_OR_NULL(result) return (result) ? get_reg(c, 0) : 0
 #define RETURN_MEM_OR_NULL(address) return address
 #define RETURN_VOID(nothing) nothing; return 0
 
@@ -258,9 +258,9 @@ static u64 call_on_map(struct call *c)
  */
 static u64 call_loop(struct call *c)
 {
-	u64 n = c->view.map ? c->view.map->max_entries : reg(c, 0), target = reg(c, 1);
+	u64 n = c->view.map ? c->view.map->max_entries : get_reg(c, 0), target = get_reg(c, 1);
 
-	if (reg(c, 3))
+	if (get_reg(c, 3))
 		return (u64)-EINVAL;
 	if (!c->view.map && n > GPUBPF_LOOP_MAX)
 		return (u64)-E2BIG;
@@ -268,8 +268,8 @@ static u64 call_loop(struct call *c)
 		return fail_argument(c, "needs a function of the program");
 	c->h->vm.rounds = (struct gpubpf_vm_rounds){
 		.n = n,
-		.arg = reg(c, 2),
-		.map = c->view.map ? reg(c, 0) : 0,
+		.arg = get_reg(c, 2),
+		.map = c->view.map ? get_reg(c, 0) : 0,
 		.target = (u32)target,
 	};
 	return 0;

@@ -14,7 +14,7 @@ static bool within(u64 address, u64 size, u64 base, u64 room)
  * [off, off + size) is a range of the arena. Returns the offset of this range in the map value that contains it.
  * Returns -1 if no value of the map contains the range, or if the map has no memory.
  */
-static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
+static s64 find_offset_in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
 	return map->type->impl->where && !map->prototype ? map->type->impl->where(l, off, size) : -1;
 }
@@ -26,7 +26,7 @@ static bool in_maps(const struct host *h, u64 address, u64 size, bool write)
 	if (!job->arena || !within(address, size, h->env.arena, job->layout->size))
 		return false;
 	for (u32 i = 0; i < job->unit->nmaps; i++)
-		if (in_map(&job->unit->maps[i], &job->layout->maps[i], address - h->env.arena, size) >= 0)
+		if (find_offset_in_map(&job->unit->maps[i], &job->layout->maps[i], address - h->env.arena, size) >= 0)
 			return !(write && job->unit->maps[i].rdonly);
 	for (u32 i = 0; i < h->nrecords; i++)
 		if (within(address, size, h->records[i].address, h->records[i].size))
@@ -39,7 +39,7 @@ int gpubpf_interp_where(const struct host *h, u64 address, s64 *off)
 	const struct gpubpf_interp_job *job = h->job;
 
 	for (u32 i = 0; job->arena && i < job->unit->nmaps; i++) {
-		*off = in_map(&job->unit->maps[i], &job->layout->maps[i], address - h->env.arena, 0);
+		*off = find_offset_in_map(&job->unit->maps[i], &job->layout->maps[i], address - h->env.arena, 0);
 		if (*off >= 0)
 			return (int)i;
 	}

@@ -16,7 +16,7 @@ static bool memory_insn(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_LOAD || insn->kind == GPUBPF_INSN_STORE || insn->kind == GPUBPF_INSN_ATOMIC;
 }
 
-static u64 address_of(const struct gpubpf_insn *insn, const u64 *reg)
+static u64 compute_address(const struct gpubpf_insn *insn, const u64 *reg)
 {
 	return reg[insn->kind == GPUBPF_INSN_LOAD ? insn->src : insn->dst] + (u64)(s64)insn->off;
 }
@@ -61,7 +61,7 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 }
 
 /* Returns the proven uses of a map. A map that can be an element of a map of maps also has its prototype's uses. */
-static u32 proven_use(const struct host *h, int map)
+static u32 get_proven_use(const struct host *h, int map)
 {
 	const struct gpubpf_unit *unit = h->job->unit;
 	const u32 *use = h->job->prog->facts->map_use;
@@ -79,7 +79,7 @@ static bool has_use(struct host *h, u64 address, u32 need)
 	s64 off;
 	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
 
-	return map < 0 || (proven_use(h, map) & need);
+	return map < 0 || (get_proven_use(h, map) & need);
 }
 
 /*
@@ -97,9 +97,9 @@ static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const stru
 	return has_use(h, address, need);
 }
 
-static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
+static const char *check_memory_facts(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
-	u64 address = address_of(insn, h->vm.reg);
+	u64 address = compute_address(insn, h->vm.reg);
 
 	if (!access_holds(h, &f->mem, address, insn->width))
 		return "the access is outside of the proven range, or less aligned than proven";
@@ -130,7 +130,7 @@ static const char *call_holds(struct host *h, const struct gpubpf_call_facts *ca
 }
 
 /* Compares the results of the previous instruction with its facts. Returns the violated fact, or NULL. */
-static const char *result_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
+static const char *check_result_facts(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)
 {
 	bool taken = h->vm.pc == insn->target, has_two_targets = insn->target != h->proven_pc + 1;
 	bool writes = insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD;
@@ -155,7 +155,7 @@ static const char *check(struct host *h)
 	const struct gpubpf_insn_facts *f = &prog->facts->insn[h->vm.pc];
 	const char *wrong = h->proven_pc == UINT32_MAX ?
 				    NULL :
-				    result_holds(h, &prog->insns[h->proven_pc], &prog->facts->insn[h->proven_pc]);
+				    check_result_facts(h, &prog->insns[h->proven_pc], &prog->facts->insn[h->proven_pc]);
 
 	if (wrong)
 		return wrong;
@@ -166,7 +166,7 @@ static const char *check(struct host *h)
 	if (h->vm.depth >= prog->facts->frames)
 		return "calls nest deeper than was proven";
 	if (memory_insn(insn))
-		return memory_holds(h, insn, f);
+		return check_memory_facts(h, insn, f);
 	return insn->kind == GPUBPF_INSN_CALL ? call_holds(h, f->call) : NULL;
 }
 

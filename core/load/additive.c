@@ -566,7 +566,7 @@ static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *dia
 	return 0;
 }
 
-static uint32_t updates(const struct bpf_insn *insns, uint32_t n)
+static uint32_t count_updates(const struct bpf_insn *insns, uint32_t n)
 {
 	uint32_t found = 0;
 
@@ -578,7 +578,7 @@ static uint32_t updates(const struct bpf_insn *insns, uint32_t n)
 int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from,
 			    struct gpubpf_sys_prog *to, struct gpubpf_diag *diag)
 {
-	uint32_t room = from->ninsns + BLOCK * updates(from->insns, from->ninsns);
+	uint32_t room = from->ninsns + BLOCK * count_updates(from->insns, from->ninsns);
 	struct rewriting r = { .maps = maps, .nmaps = nmaps, .prog = to, .original = from->insns, .n = from->ninsns };
 	int err = 0;
 

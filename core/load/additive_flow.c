@@ -117,7 +117,7 @@ static void step_alu(const struct bpf_insn *insn, struct additive_state *s)
 		*dst = is_number(*dst) && is_number(src) ? PART_NONE : PART_OTHER;
 }
 
-static uint32_t size_of(const struct bpf_insn *insn)
+static uint32_t get_size(const struct bpf_insn *insn)
 {
 	static const uint8_t sizes[] = { [BPF_W >> 3] = 4, [BPF_H >> 3] = 2, [BPF_B >> 3] = 1, [BPF_DW >> 3] = 8 };
 
@@ -127,7 +127,7 @@ static uint32_t size_of(const struct bpf_insn *insn)
 /* The first and last slot of an access to the stack. Returns false if it is outside of the stack. */
 static bool find_slots(const struct bpf_insn *insn, uint32_t *first, uint32_t *last)
 {
-	int32_t off = insn->off, size = (int32_t)size_of(insn);
+	int32_t off = insn->off, size = (int32_t)get_size(insn);
 
 	if (off < -STACK_BYTES || off + size > 0)
 		return false;
@@ -184,7 +184,7 @@ static bool step_store(const struct additive_flow *f, const struct bpf_insn *ins
 	uint32_t first, last;
 
 	if (insn->dst_reg != BPF_REG_10 || BPF_MODE(insn->code) != BPF_MEM || !find_slots(insn, &first, &last) ||
-	    (insn->off < f->key + f->key_size && insn->off + (int32_t)size_of(insn) > f->key))
+	    (insn->off < f->key + f->key_size && insn->off + (int32_t)get_size(insn) > f->key))
 		return false;
 	if (!is_number(part) && (!is_whole_slot(insn) || is_address_taken(f, insn->off)))
 		return false;

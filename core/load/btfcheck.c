@@ -19,12 +19,12 @@
 
 #define bad(c, ...) gpubpf_diag_refuse((c)->diag, BAD_BTF, __VA_ARGS__)
 
-static int bad_type(struct gpubpf_btf_check *c, uint32_t id, const char *why)
+static int refuse_type(struct gpubpf_btf_check *c, uint32_t id, const char *why)
 {
 	return bad(c, "section '.BTF': type %u: %s", id, why);
 }
 
-static uint32_t kind_of(const struct gpubpf_btf_check *c, uint32_t id)
+static uint32_t get_kind(const struct gpubpf_btf_check *c, uint32_t id)
 {
 	return id ? BTF_INFO_KIND(c->types[id]->info) : BTF_KIND_UNKN;
 }
@@ -78,7 +78,7 @@ static bool has_type(const struct gpubpf_btf_check *c, uint32_t id)
 
 bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t kind)
 {
-	return has_type(c, id) && kind_of(c, id) == kind;
+	return has_type(c, id) && get_kind(c, id) == kind;
 }
 
 /*
@@ -91,7 +91,7 @@ static bool has_value(const struct gpubpf_btf_check *c, uint32_t id)
 
 	if (!id || !has_type(c, id))
 		return false;
-	kind = kind_of(c, id);
+	kind = get_kind(c, id);
 	return kind != BTF_KIND_FUNC && kind != BTF_KIND_FUNC_PROTO && kind != BTF_KIND_DATASEC &&
 	       kind != BTF_KIND_VAR && kind != BTF_KIND_DECL_TAG && kind != BTF_KIND_FWD;
 }
@@ -109,12 +109,12 @@ static int index_types(struct gpubpf_btf_check *c, const uint8_t *at, const uint
 		if (c->ntypes == MAX_TYPES)
 			return bad(c, "section '.BTF' has more than %u types", MAX_TYPES);
 		if ((size_t)(end - at) < sizeof(*t))
-			return bad_type(c, c->ntypes + 1, "is cut off");
+			return refuse_type(c, c->ntypes + 1, "is cut off");
 		tail = tail_size(t);
 		if (tail < 0)
-			return bad_type(c, c->ntypes + 1, "is of an unknown kind");
+			return refuse_type(c, c->ntypes + 1, "is of an unknown kind");
 		if (tail > end - at - (int64_t)sizeof(*t))
-			return bad_type(c, c->ntypes + 1, "is cut off");
+			return refuse_type(c, c->ntypes + 1, "is cut off");
 		c->types[++c->ntypes] = t;
 		at += sizeof(*t) + tail;
 	}
@@ -128,7 +128,7 @@ static int check_int(struct gpubpf_btf_check *c, uint32_t id)
 
 	if (!t->size || t->size > 16 || (t->size & (t->size - 1)) ||
 	    BTF_INT_BITS(v) + BTF_INT_OFFSET(v) > t->size * 8 || !BTF_INT_BITS(v))
-		return bad_type(c, id, "is an integer of an invalid size");
+		return refuse_type(c, id, "is an integer of an invalid size");
 	return 0;
 }
 
@@ -142,11 +142,11 @@ static int check_members(struct gpubpf_btf_check *c, uint32_t id)
 		uint32_t bit = fields ? BTF_MEMBER_BIT_OFFSET(m[i].offset) : m[i].offset;
 
 		if (!gpubpf_btf_has_string(c, m[i].name_off))
-			return bad_type(c, id, "a member's name is outside the string section");
+			return refuse_type(c, id, "a member's name is outside the string section");
 		if (!has_value(c, m[i].type))
-			return bad_type(c, id, "a member's type does not exist");
+			return refuse_type(c, id, "a member's type does not exist");
 		if (bit / 8 > t->size)
-			return bad_type(c, id, "a member lies outside of its struct");
+			return refuse_type(c, id, "a member lies outside of its struct");
 	}
 	return 0;
 }
@@ -154,15 +154,15 @@ static int check_members(struct gpubpf_btf_check *c, uint32_t id)
 static int check_enum(struct gpubpf_btf_check *c, uint32_t id)
 {
 	const struct btf_type *t = c->types[id];
-	bool wide = kind_of(c, id) == BTF_KIND_ENUM64;
+	bool wide = get_kind(c, id) == BTF_KIND_ENUM64;
 	const struct btf_enum *e = (const void *)(t + 1);
 	const struct btf_enum64 *e64 = (const void *)(t + 1);
 
 	if (!t->size || t->size > 8 || (t->size & (t->size - 1)))
-		return bad_type(c, id, "is an enumeration of an invalid size");
+		return refuse_type(c, id, "is an enumeration of an invalid size");
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_string(c, wide ? e64[i].name_off : e[i].name_off))
-			return bad_type(c, id, "an enumerator's name is outside the string section");
+			return refuse_type(c, id, "an enumerator's name is outside the string section");
 	return 0;
 }
 
@@ -172,10 +172,10 @@ static int check_params(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_param *p = (const void *)(t + 1);
 
 	if (!has_type(c, t->type))
-		return bad_type(c, id, "the return type does not exist");
+		return refuse_type(c, id, "the return type does not exist");
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_string(c, p[i].name_off) || !has_type(c, p[i].type))
-			return bad_type(c, id, "a parameter's name or type does not exist");
+			return refuse_type(c, id, "a parameter's name or type does not exist");
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static int check_datasec(struct gpubpf_btf_check *c, uint32_t id)
 
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) && !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
-			return bad_type(c, id, "lists a type that is not a variable");
+			return refuse_type(c, id, "lists a type that is not a variable");
 	return 0;
 }
 
@@ -195,21 +195,21 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_type *t = c->types[id];
 	const struct btf_array *a = (const void *)(t + 1);
 
-	switch (kind_of(c, id)) {
+	switch (get_kind(c, id)) {
 	case BTF_KIND_ARRAY:
 		return has_value(c, a->type) && has_value(c, a->index_type) ?
 			       0 :
-			       bad_type(c, id, "is an array without an element type");
+			       refuse_type(c, id, "is an array without an element type");
 	case BTF_KIND_FUNC:
 		return gpubpf_btf_has_kind(c, t->type, BTF_KIND_FUNC_PROTO) ?
 			       0 :
-			       bad_type(c, id, "is a function without a prototype");
+			       refuse_type(c, id, "is a function without a prototype");
 	case BTF_KIND_VAR:
-		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a variable without a type");
+		return t->type && has_type(c, t->type) ? 0 : refuse_type(c, id, "is a variable without a type");
 	case BTF_KIND_DECL_TAG:
-		return t->type && has_type(c, t->type) ? 0 : bad_type(c, id, "is a tag without a target");
+		return t->type && has_type(c, t->type) ? 0 : refuse_type(c, id, "is a tag without a target");
 	default: /* pointers, modifiers and typedefs may also refer to void (id 0) */
-		return has_type(c, t->type) ? 0 : bad_type(c, id, "refers to a type that does not exist");
+		return has_type(c, t->type) ? 0 : refuse_type(c, id, "refers to a type that does not exist");
 	}
 }
 
@@ -218,8 +218,8 @@ static int check_type(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_type *t = c->types[id];
 
 	if (!gpubpf_btf_has_string(c, t->name_off))
-		return bad_type(c, id, "its name is outside the string section");
-	switch (kind_of(c, id)) {
+		return refuse_type(c, id, "its name is outside the string section");
+	switch (get_kind(c, id)) {
 	case BTF_KIND_INT:
 		return check_int(c, id);
 	case BTF_KIND_STRUCT:
@@ -254,9 +254,9 @@ static int check_nesting(struct gpubpf_btf_check *c, uint8_t *state, uint32_t id
 	if (!id || state[id] == CLOSED)
 		return 0;
 	if (state[id] == OPEN || depth > MAX_NESTING)
-		return bad_type(c, id, depth > MAX_NESTING ? "is nested too deep" : "contains itself");
+		return refuse_type(c, id, depth > MAX_NESTING ? "is nested too deep" : "contains itself");
 	state[id] = OPEN;
-	switch (kind_of(c, id)) {
+	switch (get_kind(c, id)) {
 	case BTF_KIND_TYPEDEF:
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_CONST:

@@ -28,7 +28,7 @@ struct btf_ext_info_sec {
 	uint32_t sec_name_off, num_info;
 };
 
-static int bad_ext(struct gpubpf_btf_check *c, const char *why)
+static int refuse_ext(struct gpubpf_btf_check *c, const char *why)
 {
 	return gpubpf_diag_set(c->diag, GPUBPF_E_BAD_BTF, GPUBPF_NOPC, "section '.BTF.ext': %s", why);
 }
@@ -38,7 +38,7 @@ static int check_func_record(struct gpubpf_btf_check *c, const void *record)
 	const struct bpf_func_info *r = record;
 
 	if (r->insn_off % 8 || !gpubpf_btf_has_kind(c, r->type_id, BTF_KIND_FUNC))
-		return bad_ext(c, "a function's record is malformed");
+		return refuse_ext(c, "a function's record is malformed");
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int check_line_record(struct gpubpf_btf_check *c, const void *record)
 	const struct bpf_line_info *r = record;
 
 	if (r->insn_off % 8 || !gpubpf_btf_has_string(c, r->file_name_off) || !gpubpf_btf_has_string(c, r->line_off))
-		return bad_ext(c, "a line's record is malformed");
+		return refuse_ext(c, "a line's record is malformed");
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int check_core_record(struct gpubpf_btf_check *c, const void *record)
 
 	if (r->insn_off % 8 || !r->type_id || r->type_id > c->ntypes || !gpubpf_btf_has_string(c, r->access_str_off) ||
 	    !is_access(c->strings + r->access_str_off) || (uint32_t)r->kind > BPF_CORE_TYPE_MATCHES)
-		return bad_ext(c, "a CO-RE relocation is malformed");
+		return refuse_ext(c, "a CO-RE relocation is malformed");
 	return 0;
 }
 
@@ -90,14 +90,14 @@ static int check_info(struct gpubpf_btf_check *c, const uint8_t *at, uint32_t le
 	if (!len)
 		return 0;
 	if (len < 4 || (size = *(const uint32_t *)at) < least || size % 4 || size > MAX_RECORD)
-		return bad_ext(c, "the size of a record is invalid");
+		return refuse_ext(c, "the size of a record is invalid");
 	at += 4;
 	while (at < end) {
 		const struct btf_ext_info_sec *sec = (const void *)at;
 
 		if ((size_t)(end - at) < sizeof(*sec) || !sec->num_info ||
 		    !gpubpf_btf_has_string(c, sec->sec_name_off) || sec->num_info > (end - at - sizeof(*sec)) / size)
-			return bad_ext(c, "it is cut off");
+			return refuse_ext(c, "it is cut off");
 		at += sizeof(*sec);
 		for (uint32_t i = 0; i < sec->num_info && err >= 0; i++)
 			err = check(c, at + (size_t)i * size);
@@ -124,13 +124,13 @@ int gpubpf_btf_ext_check(struct gpubpf_btf_check *c, const void *data, size_t si
 	if (size < offsetof(struct btf_ext_header, core_relo_off) || (uintptr_t)data % 4 || h->magic != BTF_MAGIC ||
 	    h->version != BTF_VERSION || h->flags || h->hdr_len > size || h->hdr_len % 4 ||
 	    h->hdr_len < offsetof(struct btf_ext_header, core_relo_off))
-		return bad_ext(c, "it does not begin with its header");
+		return refuse_ext(c, "it does not begin with its header");
 	core = h->hdr_len >= sizeof(*h);
 	body = (const uint8_t *)data + h->hdr_len;
 	room = size - h->hdr_len;
 	if (!inside(h->func_info_off, h->func_info_len, room) || !inside(h->line_info_off, h->line_info_len, room) ||
 	    (core && !inside(h->core_relo_off, h->core_relo_len, room)))
-		return bad_ext(c, "it is cut off");
+		return refuse_ext(c, "it is cut off");
 	err = check_info(c, body + h->func_info_off, h->func_info_len, sizeof(struct bpf_func_info), check_func_record);
 	if (err >= 0)
 		err = check_info(c, body + h->line_info_off, h->line_info_len, sizeof(struct bpf_line_info),

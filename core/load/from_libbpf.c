@@ -18,7 +18,7 @@
 #define HELPER_KTIME 5
 #define HELPER_GLOBALTIMER 502
 
-static int no_memory(struct gpubpf_loading *l, const char *what)
+static int refuse_no_memory(struct gpubpf_loading *l, const char *what)
 {
 	gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the %s", what);
 	return -ENOMEM;
@@ -135,7 +135,7 @@ static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 
 	outer->elements = def->nelements ? calloc(def->nelements, sizeof(*outer->elements)) : NULL;
 	if (def->nelements && !outer->elements)
-		return no_memory(l, "elements of a map");
+		return refuse_no_memory(l, "elements of a map");
 	for (uint32_t i = 0; i < def->nelements; i++) {
 		int32_t map = l->unit_map[def->elements[i].map];
 
@@ -153,7 +153,7 @@ static int add_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *d
 	return 0;
 }
 
-static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint32_t sys)
+static const struct bpf_program *find_program(const struct gpubpf_loading *l, uint32_t sys)
 {
 	struct bpf_program *prog;
 
@@ -189,7 +189,7 @@ static int add_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *de
 			continue;
 		grown = reallocarray(map->targets, map->ntargets + 1, sizeof(*grown));
 		if (!grown)
-			return no_memory(l, "programs of a map");
+			return refuse_no_memory(l, "programs of a map");
 		map->targets = grown;
 		grown += map->ntargets++;
 		*grown = (struct gpubpf_map_target){ .number = number, .named = named };
@@ -202,9 +202,9 @@ static int add_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def,
 {
 	map->elements = calloc(def->nelements + 1, sizeof(*map->elements));
 	if (!map->elements)
-		return no_memory(l, "slots of a map");
+		return refuse_no_memory(l, "slots of a map");
 	for (uint32_t i = 0; i < def->nelements; i++) {
-		const struct bpf_program *prog = program_of(l, def->elements[i].map);
+		const struct bpf_program *prog = find_program(l, def->elements[i].map);
 
 		if (!prog)
 			return refuse_map(l, map,
@@ -278,7 +278,7 @@ static int add_maps(struct gpubpf_loading *l)
 	if (maps)
 		unit->maps = maps;
 	if (!maps || !l->unit_map)
-		return no_memory(l, "maps");
+		return refuse_no_memory(l, "maps");
 	for (uint32_t left = 0; left < l->sys.nmaps; left++)
 		l->unit_map[left] = GPUBPF_MAP_UNUSED;
 	bpf_object__for_each_map(map, l->obj)
@@ -315,7 +315,7 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 		return refuse_too_many(l, "programs", unit->nprogs + 1, GPUBPF_MAX_PROGS);
 	prog = reallocarray(unit->progs, unit->nprogs + 1, sizeof(*prog));
 	if (!prog || !sys)
-		return no_memory(l, "programs");
+		return refuse_no_memory(l, "programs");
 	unit->progs = prog;
 	prog += unit->nprogs++;
 	gpubpf_section_parse(bpf_program__section_name(from), &section);

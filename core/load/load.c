@@ -72,7 +72,7 @@ static bool has_program(const struct gpubpf_loaded *out, const char *name)
 }
 
 /* Returns the name of the GPU program with the most similar name, or NULL if no name is similar. */
-static const char *nearest_program(const struct gpubpf_loaded *out, const char *name)
+static const char *find_nearest_program(const struct gpubpf_loaded *out, const char *name)
 {
 	size_t least = strlen(name) / 3 + 2;
 	const char *nearest = NULL;
@@ -98,7 +98,7 @@ static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf
 		if (has_program(out, a->prog))
 			continue;
 		gpubpf_diag_where(diag, "--attach %s=%s", a->prog, a->pattern);
-		near = nearest_program(out, a->prog);
+		near = find_nearest_program(out, a->prog);
 		gpubpf_diag_remedy(diag, "use gpubpf prog show to list the programs' names");
 		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object has a program '%s'%s%s%s", a->prog,
 				       near ? ", did you mean " : "", near ? near : "", near ? "?" : "");

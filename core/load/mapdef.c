@@ -16,14 +16,14 @@
 #define ANY_FLAGS \
 	(BPF_F_NUMA_NODE | BPF_F_RDONLY | BPF_F_WRONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG | GPUBPF_F_PLACE_MASK)
 
-static int wrong(struct gpubpf_diag *diag, const char *attr, uint32_t is, const struct gpubpf_map_type *type,
-		 const char *must)
+static int refuse_attr(struct gpubpf_diag *diag, const char *attr, uint32_t is, const struct gpubpf_map_type *type,
+		       const char *must)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s is %u; for type %s it must be %s", attr, is,
 			       type->name, must);
 }
 
-static int unknown_type(uint32_t number, struct gpubpf_diag *diag)
+static int refuse_unknown_type(uint32_t number, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map_type *type;
 	char list[320] = "";
@@ -85,16 +85,16 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 		 */
 		map->map_flags |= BPF_F_RDONLY_PROG;
 	if (!type)
-		return unknown_type(def->type, diag);
+		return refuse_unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)
-		return wrong(diag, "max_entries", def->max_entries, type, "1 to 1073741824");
+		return refuse_attr(diag, "max_entries", def->max_entries, type, "1 to 1073741824");
 	if (type->flags & GPUBPF_MAP_BYTES && (def->max_entries < PAGE || def->max_entries & (def->max_entries - 1)))
-		return wrong(diag, "max_entries", def->max_entries, type, "a power of two of at least 4096 bytes");
+		return refuse_attr(diag, "max_entries", def->max_entries, type, "a power of two of at least 4096 bytes");
 	if (def->extra && !(type->flags & GPUBPF_MAP_ASKED))
-		return wrong(diag, "map_extra", (uint32_t)def->extra, type, "0");
+		return refuse_attr(diag, "map_extra", (uint32_t)def->extra, type, "0");
 	err = check_flags(map, diag);
 	if (err < 0)
 		return err;
 	err = type->impl->check(map, &fault);
-	return err < 0 ? wrong(diag, fault.attr, fault.is, type, fault.must) : 0;
+	return err < 0 ? refuse_attr(diag, fault.attr, fault.is, type, fault.must) : 0;
 }

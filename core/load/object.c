@@ -23,7 +23,7 @@
 #include "core/model/diag.h"
 #include "ctx_btf.h"
 
-static int system_error(struct gpubpf_loading *l, const char *what, int err)
+static int refuse_system_error(struct gpubpf_loading *l, const char *what, int err)
 {
 	char text[512];
 
@@ -41,18 +41,18 @@ static int read_all(struct gpubpf_loading *l, int fd)
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
-		return system_error(l, "cannot read", errno);
+		return refuse_system_error(l, "cannot read", errno);
 	if (st.st_size > GPUBPF_MAX_OBJECT_SIZE)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
 				       "%.300s has %lld bytes; objects may have up to %u", l->path,
 				       (long long)st.st_size, GPUBPF_MAX_OBJECT_SIZE);
 	l->image = malloc(st.st_size + 1);
 	if (!l->image)
-		return system_error(l, "cannot read", ENOMEM);
+		return refuse_system_error(l, "cannot read", ENOMEM);
 	while (l->size < (size_t)st.st_size) {
 		n = read(fd, (char *)l->image + l->size, st.st_size - l->size);
 		if (n < 0 && errno != EINTR)
-			return system_error(l, "cannot read", errno);
+			return refuse_system_error(l, "cannot read", errno);
 		if (n == 0)
 			break;
 		l->size += n > 0 ? n : 0;
@@ -68,7 +68,7 @@ static int copy_image(struct gpubpf_loading *l, const struct gpubpf_load_image *
 				       GPUBPF_MAX_OBJECT_SIZE);
 	l->image = malloc(image->size + 1);
 	if (!l->image)
-		return system_error(l, "cannot store", ENOMEM);
+		return refuse_system_error(l, "cannot store", ENOMEM);
 	memcpy(l->image, image->data, image->size);
 	l->size = image->size;
 	return 0;
@@ -79,7 +79,7 @@ static int read_image(struct gpubpf_loading *l)
 	int fd = gpubpf_open_regular(AT_FDCWD, l->path, 0), err;
 
 	if (fd < 0)
-		return system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read" : "cannot open", -fd);
+		return refuse_system_error(l, fd == -EISDIR || fd == -EINVAL ? "cannot read" : "cannot open", -fd);
 	err = read_all(l, fd);
 	close(fd);
 	return err;
@@ -105,7 +105,7 @@ static void describe(struct gpubpf_loading *l)
  * Returns a file descriptor with the BTF against which libbpf relocates CO-RE accesses: struct gpubpf_ctx and struct
  * pt_regs.
  */
-static int target_btf(void)
+static int open_target_btf(void)
 {
 	int fd;
 
@@ -230,10 +230,10 @@ static void store_image(struct gpubpf_loading *l)
 
 static int load_image(struct gpubpf_loading *l)
 {
-	int err, btf_fd = target_btf();
+	int err, btf_fd = open_target_btf();
 
 	if (btf_fd < 0)
-		return system_error(l, "cannot create a memfd with the types of the context for", -btf_fd);
+		return refuse_system_error(l, "cannot create a memfd with the types of the context for", -btf_fd);
 	gpubpf_log_begin();
 	gpubpf_sys_enter(&l->sys);
 	err = load_stages(l, btf_fd);

@@ -38,12 +38,12 @@ struct elf {
 
 #define bad(e, ...) gpubpf_diag_refuse((e)->diag, BAD_ELF, __VA_ARGS__)
 
-static const char *section_name(const struct elf *e, uint32_t i)
+static const char *get_section_name(const struct elf *e, uint32_t i)
 {
 	return (const char *)e->image + e->sections[e->names].sh_offset + e->sections[i].sh_name;
 }
 
-static const void *section_data(const struct elf *e, uint32_t i)
+static const void *get_section_data(const struct elf *e, uint32_t i)
 {
 	return e->image + e->sections[i].sh_offset;
 }
@@ -130,7 +130,7 @@ static int check_overlaps(struct elf *e)
 static int check_strings(struct elf *e, uint32_t i)
 {
 	const Elf64_Shdr *s = &e->sections[i];
-	const char *text = section_data(e, i);
+	const char *text = get_section_data(e, i);
 
 	if (s->sh_type != SHT_STRTAB || !s->sh_size || text[0] || text[s->sh_size - 1])
 		return bad(e, "section %u is not a string table", i);
@@ -160,7 +160,7 @@ static int check_kinds(struct elf *e)
 {
 	for (uint32_t i = 1; i < e->nsections; i++) {
 		const Elf64_Shdr *s = &e->sections[i];
-		const char *name = section_name(e, i);
+		const char *name = get_section_name(e, i);
 
 		if (!strcmp(name, ".struct_ops"))
 			return bad(e, "section '.struct_ops': struct_ops programs are for the Linux kernel only");
@@ -197,12 +197,12 @@ static int check_symbol(struct elf *e, uint32_t i, const Elf64_Sym *sym, const E
 		return bad(e, "symbol '%s' is in section %u of %u", name, sym->st_shndx, e->nsections);
 	s = &e->sections[sym->st_shndx];
 	if (sym->st_value > s->sh_size || sym->st_size > s->sh_size - sym->st_value)
-		return bad(e, "symbol '%s' is not inside section '%s'", name, section_name(e, sym->st_shndx));
+		return bad(e, "symbol '%s' is not inside section '%s'", name, get_section_name(e, sym->st_shndx));
 	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC || !(s->sh_flags & SHF_EXECINSTR))
 		return 0;
 	if (!sym->st_size || sym->st_size % INSN_SIZE || sym->st_value % INSN_SIZE)
 		return bad(e, "function '%s' does not hold whole instructions", name);
-	e->nprogs += strcmp(section_name(e, sym->st_shndx), ".text") != 0;
+	e->nprogs += strcmp(get_section_name(e, sym->st_shndx), ".text") != 0;
 	return ++e->nfuncs > MAX_FUNCS ? bad(e, "more than %u functions", MAX_FUNCS) : 0;
 }
 
@@ -225,7 +225,7 @@ static int check_symbols(struct elf *e)
 	    s->sh_link >= e->nsections)
 		return bad(e, "the symbol table is malformed");
 	err = check_strings(e, s->sh_link);
-	syms = section_data(e, e->symtab);
+	syms = get_section_data(e, e->symtab);
 	e->nsymbols = s->sh_size / sizeof(*syms);
 	for (uint32_t i = 0; i < e->nsymbols && err >= 0; i++)
 		err = check_symbol(e, i, &syms[i], &e->sections[s->sh_link]);
@@ -245,21 +245,22 @@ static int check_relocations(struct elf *e)
 {
 	for (uint32_t i = 1; i < e->nsections; i++) {
 		const Elf64_Shdr *s = &e->sections[i], *target;
-		const Elf64_Rel *rel = section_data(e, i);
+		const Elf64_Rel *rel = get_section_data(e, i);
 
 		if (s->sh_type == SHT_RELA)
-			return bad(e, "section '%s': relocations with addends do not exist in BPF", section_name(e, i));
+			return bad(e, "section '%s': relocations with addends do not exist in BPF",
+				   get_section_name(e, i));
 		if (s->sh_type != SHT_REL)
 			continue;
 		if (s->sh_entsize != sizeof(*rel) || s->sh_size % sizeof(*rel) || s->sh_link != e->symtab ||
 		    !s->sh_info || s->sh_info >= e->nsections)
-			return bad(e, "section '%s' is malformed", section_name(e, i));
+			return bad(e, "section '%s' is malformed", get_section_name(e, i));
 		target = &e->sections[s->sh_info];
 		for (uint32_t r = 0; r < s->sh_size / sizeof(*rel); r++)
 			if (ELF64_R_SYM(rel[r].r_info) >= e->nsymbols || target->sh_size < 4 ||
 			    rel[r].r_offset > target->sh_size - 4 ||
 			    (target->sh_flags & SHF_EXECINSTR && rel[r].r_offset % INSN_SIZE))
-				return bad(e, "section '%s': relocation %u is malformed", section_name(e, i), r);
+				return bad(e, "section '%s': relocation %u is malformed", get_section_name(e, i), r);
 	}
 	return 0;
 }
@@ -278,7 +279,7 @@ static bool is_local_call(const struct gpubpf_raw_insn *insn)
 static int check_calls(struct elf *e, uint32_t section)
 {
 	const Elf64_Shdr *s = &e->sections[section];
-	const struct gpubpf_raw_insn *insns = section_data(e, section);
+	const struct gpubpf_raw_insn *insns = get_section_data(e, section);
 	uint32_t n = s->sh_size / INSN_SIZE;
 	uint8_t *relocated = calloc(n + 1, 1);
 	int err = 0;
@@ -288,7 +289,7 @@ static int check_calls(struct elf *e, uint32_t section)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 1; i < e->nsections; i++) {
-		const Elf64_Rel *rel = section_data(e, i);
+		const Elf64_Rel *rel = get_section_data(e, i);
 
 		if (e->sections[i].sh_type != SHT_REL || e->sections[i].sh_info != section)
 			continue;
@@ -297,7 +298,7 @@ static int check_calls(struct elf *e, uint32_t section)
 	}
 	for (uint32_t pc = 0; pc < n && err >= 0; pc++)
 		if (is_local_call(&insns[pc]) && !relocated[pc])
-			err = bad(e, "section '%s': the call at %u has no relocation", section_name(e, section), pc);
+			err = bad(e, "section '%s': the call at %u has no relocation", get_section_name(e, section), pc);
 	free(relocated);
 	return err;
 }
@@ -307,7 +308,7 @@ static int check_all_calls(struct elf *e)
 	int err = 0;
 
 	for (uint32_t i = 1; i < e->nsections && err >= 0; i++)
-		if (e->sections[i].sh_flags & SHF_EXECINSTR && strcmp(section_name(e, i), ".text"))
+		if (e->sections[i].sh_flags & SHF_EXECINSTR && strcmp(get_section_name(e, i), ".text"))
 			err = check_calls(e, i);
 	return err;
 }
@@ -319,7 +320,7 @@ static int find_once(struct elf *e, const char *name, uint32_t *index)
 {
 	*index = 0;
 	for (uint32_t i = 1; i < e->nsections; i++) {
-		if (strcmp(section_name(e, i), name))
+		if (strcmp(get_section_name(e, i), name))
 			continue;
 		if (*index)
 			return bad(e, "there are two sections '%s'", name);
@@ -345,9 +346,9 @@ static int check_types(struct elf *e)
 		err = find_once(e, ".BTF.ext", &ext);
 	if (err < 0 || !btf)
 		return err;
-	err = gpubpf_btf_check(&check, section_data(e, btf), e->sections[btf].sh_size);
+	err = gpubpf_btf_check(&check, get_section_data(e, btf), e->sections[btf].sh_size);
 	if (err >= 0 && ext)
-		err = gpubpf_btf_ext_check(&check, section_data(e, ext), e->sections[ext].sh_size);
+		err = gpubpf_btf_ext_check(&check, get_section_data(e, ext), e->sections[ext].sh_size);
 	gpubpf_btf_check_finish(&check);
 	return err;
 }

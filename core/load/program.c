@@ -19,7 +19,7 @@
 _Static_assert(sizeof(struct gpubpf_raw_insn) == sizeof(struct bpf_insn),
 	       "struct gpubpf_raw_insn differs from struct bpf_insn");
 
-static int no_memory(struct gpubpf_diag *diag)
+static int refuse_no_memory(struct gpubpf_diag *diag)
 {
 	gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for a program");
 	return -ENOMEM;
@@ -32,7 +32,7 @@ static int by_pc(const void *a, const void *b)
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-static const char *btf_string(const struct btf *btf, uint32_t offset)
+static const char *get_btf_string(const struct btf *btf, uint32_t offset)
 {
 	const char *s = btf ? btf__name_by_offset(btf, offset) : NULL;
 
@@ -44,7 +44,7 @@ static int add_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_pro
 {
 	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
 	if (!prog->lines)
-		return no_memory(l->diag);
+		return refuse_no_memory(l->diag);
 	for (uint32_t i = 0; i < from->nlines; i++) {
 		const struct bpf_line_info *info = &from->lines[i];
 		struct gpubpf_line *line = &prog->lines[prog->nlines];
@@ -54,8 +54,8 @@ static int add_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_pro
 		line->pc = info->insn_off;
 		line->line = BPF_LINE_INFO_LINE_NUM(info->line_col);
 		line->column = BPF_LINE_INFO_LINE_COL(info->line_col);
-		line->file = btf_string(l->btf, info->file_name_off);
-		line->text = btf_string(l->btf, info->line_off);
+		line->file = get_btf_string(l->btf, info->file_name_off);
+		line->text = get_btf_string(l->btf, info->line_off);
 		while (isspace((unsigned char)*line->text))
 			line->text++;
 		prog->nlines++;
@@ -78,7 +78,7 @@ void gpubpf_program_point_at(const struct gpubpf_prog *prog, struct gpubpf_diag 
 	snprintf(diag->source, sizeof(diag->source), "%s", line->text);
 }
 
-static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, int32_t name)
+static const struct gpubpf_sys_map *find_map(const struct gpubpf_loading *l, int32_t name)
 {
 	if (!l->numbered)
 		return gpubpf_sys_map(&l->sys, name);
@@ -88,7 +88,7 @@ static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, in
 /* Replaces the file descriptor of a map in the instruction by the map's index in the unit. */
 static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
 {
-	const struct gpubpf_sys_map *def = named_map(l, insn->imm);
+	const struct gpubpf_sys_map *def = find_map(l, insn->imm);
 	int32_t index = def ? l->unit_map[def - l->sys.maps] : GPUBPF_MAP_UNUSED;
 	const struct gpubpf_map *map;
 
@@ -160,7 +160,7 @@ int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	uint32_t n = 0;
 
 	if (!first)
-		return no_memory(diag);
+		return refuse_no_memory(diag);
 	first[0] = true;
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
 		if (starts_function(&prog->insns[pc]))
@@ -170,7 +170,7 @@ int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	prog->funcs = calloc(n, sizeof(*prog->funcs));
 	if (!prog->funcs) {
 		free(first);
-		return no_memory(diag);
+		return refuse_no_memory(diag);
 	}
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
 		if (first[pc])
@@ -193,7 +193,7 @@ static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_p
 		for (uint32_t f = 1; t && btf_is_func(t) && f < prog->nfuncs; f++)
 			if (prog->funcs[f].first == from->funcs[i].insn_off)
 				snprintf(prog->funcs[f].name, sizeof(prog->funcs[f].name), "%s",
-					 btf_string(l->btf, t->name_off));
+					 get_btf_string(l->btf, t->name_off));
 	}
 }
 
@@ -205,7 +205,7 @@ int gpubpf_program_import(const struct gpubpf_loading *l, const struct gpubpf_sy
 		return err;
 	prog->insns = calloc(from->ninsns + 1, sizeof(*prog->insns));
 	if (!prog->insns)
-		return no_memory(l->diag);
+		return refuse_no_memory(l->diag);
 	prog->ninsns = from->ninsns;
 	err = gpubpf_insn_decode((const void *)from->insns, from->ninsns, prog->insns, l->diag);
 	if (err >= 0)

@@ -96,7 +96,7 @@ static bool jumps(const struct gpubpf_insn *insn)
 }
 
 /* Returns the index of the map of programs whose pointer the instruction loads, or ANY_OF_ITS_MAPS. */
-static int named_map(const struct tails *t, const struct gpubpf_insn *insn)
+static int find_map(const struct tails *t, const struct gpubpf_insn *insn)
 {
 	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
 		  t->l->out->unit.maps[insn->imm].type->flags & GPUBPF_MAP_PROGS;
@@ -114,7 +114,7 @@ static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
 		const struct gpubpf_insn *insn = &m->prog->insns[--pc];
 
 		if (insn->kind == GPUBPF_INSN_IMM64 && insn->dst == GPUBPF_R2)
-			return named_map(t, insn);
+			return find_map(t, insn);
 		if (((insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD) && insn->dst == GPUBPF_R2) ||
 		    (insn->kind == GPUBPF_INSN_ATOMIC && insn->src == GPUBPF_R2) || insn->kind == GPUBPF_INSN_JUMP ||
 		    insn->kind == GPUBPF_INSN_EXIT || insn->kind == GPUBPF_INSN_CALL ||
@@ -206,7 +206,7 @@ static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
 			first_call[map] = (int32_t)pc;
 	}
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
-		int map = named_map(t, &prog->insns[pc]);
+		int map = find_map(t, &prog->insns[pc]);
 
 		for (uint32_t i = 0; map >= 0 && i < NUMBERS; i++)
 			m->may_call[i] |= t->may_hold[map][i];

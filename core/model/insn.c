@@ -42,7 +42,7 @@ static int refuse(struct decoder *d, enum gpubpf_error code, size_t pc, const ch
 	return gpubpf_diag_set(d->diag, code, pc, "opcode 0x%02x: %s", d->raw[pc].code, why);
 }
 
-static int bad(struct decoder *d, size_t pc, const char *why)
+static int refuse_encoding(struct decoder *d, size_t pc, const char *why)
 {
 	return refuse(d, GPUBPF_E_BAD_INSN, pc, why);
 }
@@ -70,9 +70,9 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	insn->reg = raw->code & SRC_REG;
 	if (code == 0xd0) {
 		if (raw->off || (wide && insn->reg) || raw->regs >> 4)
-			return bad(d, pc, "a byte swap must not have a source register or an offset");
+			return refuse_encoding(d, pc, "a byte swap must not have a source register or an offset");
 		if (raw->imm != 16 && raw->imm != 32 && raw->imm != 64)
-			return bad(d, pc, "a byte swap must have 16, 32 or 64 bits");
+			return refuse_encoding(d, pc, "a byte swap must have 16, 32 or 64 bits");
 		insn->op = GPUBPF_END;
 		insn->width = raw->imm / 8;
 		insn->ext = wide ? 's' : insn->reg ? 'b' : 'l';
@@ -80,15 +80,15 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		return 0;
 	}
 	if (insn->reg ? raw->imm != 0 : (raw->regs >> 4) != 0)
-		return bad(d, pc, "reserved fields must be zero");
+		return refuse_encoding(d, pc, "reserved fields must be zero");
 	if (raw->off == 1 && (code == 0x30 || code == 0x90))
 		code |= 0x100;
 	else if (code == 0xb0 && raw->off && insn->reg && (raw->off == 8 || raw->off == 16 || (raw->off == 32 && wide)))
 		code |= 0x100;
 	else if (raw->off)
-		return bad(d, pc, "the offset must be zero");
+		return refuse_encoding(d, pc, "the offset must be zero");
 	if (code == 0x80 && (insn->reg || raw->imm))
-		return bad(d, pc, "a negation must not have a source");
+		return refuse_encoding(d, pc, "a negation must not have a source");
 	for (int op = 0; op < GPUBPF_NALU; op++) {
 		if (alu_ops[op].code != code)
 			continue;
@@ -98,7 +98,7 @@ static int decode_alu(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		insn->off = 0;
 		return 0;
 	}
-	return bad(d, pc, "unknown arithmetic operation");
+	return refuse_encoding(d, pc, "unknown arithmetic operation");
 }
 
 /* Decodes RFC 9669 section 4.3. */
@@ -114,14 +114,14 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		;
 	switch (insn->op) {
 	case GPUBPF_NJMP:
-		return bad(d, pc, "unknown jump");
+		return refuse_encoding(d, pc, "unknown jump");
 	case GPUBPF_MAY_GOTO: /* BPF_JCOND of uapi/linux/bpf.h */
 		if (raw->regs || insn->reg || narrow || raw->imm)
-			return bad(d, pc, "unknown jump");
+			return refuse_encoding(d, pc, "unknown jump");
 		break;
 	case GPUBPF_JA:
 		if (raw->regs || insn->reg || (narrow ? raw->off : raw->imm) != 0)
-			return bad(d, pc, "reserved fields of goto must be zero");
+			return refuse_encoding(d, pc, "reserved fields of goto must be zero");
 		insn->kind = GPUBPF_INSN_JUMP;
 		return decode_target(d, pc, narrow ? raw->imm : raw->off, &insn->target);
 	case GPUBPF_CALL:
@@ -130,17 +130,17 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		if (!narrow && src == 2)
 			return refuse(d, GPUBPF_E_KFUNC, pc, "calls a kernel function (kfunc) whose name is unknown");
 		if (narrow || insn->reg || raw->off || (raw->regs & 0xf) || src > 1)
-			return bad(d, pc, "reserved fields of call must be zero");
+			return refuse_encoding(d, pc, "reserved fields of call must be zero");
 		insn->kind = src == 1 ? GPUBPF_INSN_CALL_LOCAL : GPUBPF_INSN_CALL;
 		return src == 1 ? decode_target(d, pc, raw->imm, &insn->target) : 0;
 	case GPUBPF_EXIT:
 		if (narrow || insn->reg || raw->off || raw->regs || raw->imm)
-			return bad(d, pc, "reserved fields of exit must be zero");
+			return refuse_encoding(d, pc, "reserved fields of exit must be zero");
 		insn->kind = GPUBPF_INSN_EXIT;
 		return 0;
 	}
 	if (insn->reg ? raw->imm != 0 : src != 0)
-		return bad(d, pc, "reserved fields must be zero");
+		return refuse_encoding(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_JCOND;
 	return decode_target(d, pc, raw->off, &insn->target);
 }
@@ -157,7 +157,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		return 0;
 	}
 	if (insn->width != 4 && insn->width != 8)
-		return bad(d, pc, "an atomic must have 4 or 8 bytes");
+		return refuse_encoding(d, pc, "an atomic must have 4 or 8 bytes");
 	insn->kind = GPUBPF_INSN_ATOMIC;
 	insn->reg = true;
 	for (int op = 0; op < GPUBPF_NATOMIC; op++)
@@ -165,7 +165,7 @@ static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 			insn->op = op;
 			return 0;
 		}
-	return bad(d, pc, "unknown atomic operation");
+	return refuse_encoding(d, pc, "unknown atomic operation");
 }
 
 /* Decodes RFC 9669 section 5 except section 5.4. */
@@ -181,11 +181,12 @@ static int decode_memory(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	if (cls == CLASS_LDX && mode == MODE_MEMSX && insn->width != 8)
 		insn->sext = true;
 	else if (mode != MODE_MEM || cls == CLASS_LD)
-		return bad(d, pc, cls == CLASS_LD ? "packet access does not exist on a GPU" : "unknown memory mode");
+		return refuse_encoding(d, pc,
+				       cls == CLASS_LD ? "packet access does not exist on a GPU" : "unknown memory mode");
 	insn->kind = cls == CLASS_LDX ? GPUBPF_INSN_LOAD : GPUBPF_INSN_STORE;
 	insn->reg = cls == CLASS_STX;
 	if (cls == CLASS_ST ? (raw->regs >> 4) != 0 : raw->imm != 0)
-		return bad(d, pc, "reserved fields must be zero");
+		return refuse_encoding(d, pc, "reserved fields must be zero");
 	return 0;
 }
 
@@ -196,10 +197,10 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	int src = raw->regs >> 4;
 
 	if (pc + 1 >= d->n || hi->code || hi->regs || hi->off)
-		return bad(d, pc,
-			   "the second half of a 64-bit immediate is missing, or a field other than imm is not zero");
+		return refuse_encoding(
+			d, pc, "the second half of a 64-bit immediate is missing, or a field other than imm is not zero");
 	if (raw->off)
-		return bad(d, pc, "reserved fields must be zero");
+		return refuse_encoding(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_IMM64;
 	insn->width = 8;
 	insn->op = src;
@@ -209,15 +210,15 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 		insn->imm64 = (uint32_t)raw->imm | (uint64_t)(uint32_t)hi->imm << 32;
 		return 0;
 	case GPUBPF_IMM_MAP:
-		return hi->imm ? bad(d, pc, "a load of a map pointer must not have an offset") : 0;
+		return hi->imm ? refuse_encoding(d, pc, "a load of a map pointer must not have an offset") : 0;
 	case GPUBPF_IMM_MAP_VALUE:
 		insn->imm64 = (uint32_t)hi->imm;
 		return 0;
 	case GPUBPF_IMM_FUNC:
-		return hi->imm ? bad(d, pc, "a load of a function address must not have an offset") :
+		return hi->imm ? refuse_encoding(d, pc, "a load of a function address must not have an offset") :
 				 decode_target(d, pc, raw->imm, &insn->target);
 	}
-	return bad(d, pc, "unknown kind of 64-bit immediate");
+	return refuse_encoding(d, pc, "unknown kind of 64-bit immediate");
 }
 
 static int decode_one(struct decoder *d, size_t pc)
@@ -232,7 +233,7 @@ static int decode_one(struct decoder *d, size_t pc)
 		.imm = raw->imm,
 	};
 	if (insn->dst > GPUBPF_R10 || (insn->src > GPUBPF_R10 && raw->code != 0x18))
-		return bad(d, pc, "registers are r0 to r10");
+		return refuse_encoding(d, pc, "registers are r0 to r10");
 	switch (raw->code & 7) {
 	case CLASS_ALU:
 	case CLASS_ALU64:
@@ -274,7 +275,7 @@ int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubp
 	return 0;
 }
 
-static const char *type_name(const struct gpubpf_insn *insn)
+static const char *get_type_name(const struct gpubpf_insn *insn)
 {
 	static const char *const names[2][9] = {
 		{ [1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64" },
@@ -284,7 +285,7 @@ static const char *type_name(const struct gpubpf_insn *insn)
 	return names[insn->sext][insn->width];
 }
 
-static void source(const struct gpubpf_insn *insn, char *buf, size_t size)
+static void print_source(const struct gpubpf_insn *insn, char *buf, size_t size)
 {
 	if (insn->reg)
 		snprintf(buf, size, "%c%u", insn->width == 4 && insn->kind != GPUBPF_INSN_STORE ? 'w' : 'r', insn->src);
@@ -296,7 +297,7 @@ static int format_alu(const struct gpubpf_insn *insn, char *buf, size_t size)
 {
 	char r = insn->width == 4 ? 'w' : 'r', src[16];
 
-	source(insn, src, sizeof(src));
+	print_source(insn, src, sizeof(src));
 	switch (insn->op) {
 	case GPUBPF_NEG:
 		return snprintf(buf, size, "%c%u = -%c%u", r, insn->dst, r, insn->dst);
@@ -315,14 +316,15 @@ static int format_alu(const struct gpubpf_insn *insn, char *buf, size_t size)
 static int format_ordered(const struct gpubpf_insn *insn, char *buf, size_t size)
 {
 	if (insn->kind == GPUBPF_INSN_LOAD)
-		return snprintf(buf, size, "r%u = load_acquire((%s *)(r%u %+d))", insn->dst, type_name(insn), insn->src,
-				insn->off);
-	return snprintf(buf, size, "store_release((%s *)(r%u %+d), r%u)", type_name(insn), insn->dst, insn->off, insn->src);
+		return snprintf(buf, size, "r%u = load_acquire((%s *)(r%u %+d))", insn->dst, get_type_name(insn),
+				insn->src, insn->off);
+	return snprintf(buf, size, "store_release((%s *)(r%u %+d), r%u)", get_type_name(insn), insn->dst, insn->off,
+			insn->src);
 }
 
 static int format_atomic(const struct gpubpf_insn *insn, char *buf, size_t size)
 {
-	const char *m = atomic_ops[insn->op].mnemonic, *t = type_name(insn);
+	const char *m = atomic_ops[insn->op].mnemonic, *t = get_type_name(insn);
 
 	if (insn->op < GPUBPF_ATOMIC_FETCH_ADD)
 		return snprintf(buf, size, "lock *(%s *)(r%u %+d) %s r%u", t, insn->dst, insn->off, m + 5, insn->src);
@@ -337,14 +339,14 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 
 	if (insn->ordered)
 		return format_ordered(insn, buf, size);
-	source(insn, src, sizeof(src));
+	print_source(insn, src, sizeof(src));
 	switch ((enum gpubpf_insn_kind)insn->kind) {
 	case GPUBPF_INSN_ALU:
 		return format_alu(insn, buf, size);
 	case GPUBPF_INSN_LOAD:
-		return snprintf(buf, size, "r%u = *(%s *)(r%u %+d)", insn->dst, type_name(insn), insn->src, insn->off);
+		return snprintf(buf, size, "r%u = *(%s *)(r%u %+d)", insn->dst, get_type_name(insn), insn->src, insn->off);
 	case GPUBPF_INSN_STORE:
-		return snprintf(buf, size, "*(%s *)(r%u %+d) = %s", type_name(insn), insn->dst, insn->off, src);
+		return snprintf(buf, size, "*(%s *)(r%u %+d) = %s", get_type_name(insn), insn->dst, insn->off, src);
 	case GPUBPF_INSN_ATOMIC:
 		return format_atomic(insn, buf, size);
 	case GPUBPF_INSN_JUMP:

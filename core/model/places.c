@@ -115,7 +115,7 @@ bool gpubpf_host_section_parse(const char *name, enum gpubpf_host_event *event, 
 	return false;
 }
 
-static const char *nearest_kind(const char *word)
+static const char *find_nearest_kind(const char *word)
 {
 	size_t least = strlen(word) / 3 + 2;
 	const char *nearest = NULL;
@@ -144,7 +144,7 @@ bool gpubpf_place_suggest(const char *name, char *buf, size_t size)
 	if (!len || len >= sizeof(word))
 		return false;
 	memcpy(word, at, len);
-	near = nearest_kind(word);
+	near = find_nearest_kind(word);
 	if (!near)
 		return false;
 	at += len + (at[len] != '\0');

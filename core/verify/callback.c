@@ -27,7 +27,7 @@ int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
 }
 
 /* Sets the registers to their content after the helper has returned: r0 is unknown, r1 to r5 are unreadable. */
-static void helper_returns(struct verifier *v, struct state *s)
+static void apply_helper_return(struct verifier *v, struct state *s)
 {
 	struct frame *f = s->frame[s->nframes - 1];
 
@@ -39,7 +39,7 @@ static void helper_returns(struct verifier *v, struct state *s)
 }
 
 /* Returns the index of the key frame for the current frame's call of helper 164 (core/model/facts.h). */
-static uint8_t key_frame(const struct verifier *v)
+static uint8_t get_key_frame(const struct verifier *v)
 {
 	return (uint8_t)(v->funcs[0].height + v->cur->nframes - 1);
 }
@@ -50,7 +50,7 @@ static void note_key(struct verifier *v, int map)
 	const struct gpubpf_access a = {
 		.spaces = GPUBPF_SPACE_STACK,
 		.align = 8,
-		.frame = key_frame(v),
+		.frame = get_key_frame(v),
 		.write = true,
 		.map = GPUBPF_NO_MAP,
 		.off_min = -GPUBPF_STACK_SIZE,
@@ -64,7 +64,8 @@ static void note_key(struct verifier *v, int map)
 		v->facts->keys = v->cur->nframes;
 }
 
-static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, const struct frame *caller, struct frame *f)
+static void set_callback_args(const struct gpubpf_helper *h, int map, uint8_t key, const struct frame *caller,
+			      struct frame *f)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH) {
 		for (int r = GPUBPF_R1; r <= GPUBPF_R3; r++) {
@@ -83,7 +84,7 @@ static void callback_args(const struct gpubpf_helper *h, int map, uint8_t key, c
 }
 
 /* Returns the maximum number of callback calls: the number of elements of the map, or the value of r1. */
-static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
+static uint64_t get_max_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	const struct bounds *n = &cur_regs(v)[GPUBPF_R1].s.w64;
 
@@ -99,7 +100,7 @@ static uint64_t max_rounds(struct verifier *v, const struct gpubpf_helper *h, in
  * Returns the number of iterations after which no further iteration can follow. A map of the Linux kernel may grow
  * during an iteration; a map of a GPU has a fixed number of elements.
  */
-static uint64_t max_completed_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
+static uint64_t get_max_completed_rounds(struct verifier *v, const struct gpubpf_helper *h, int map)
 {
 	if (h->op == GPUBPF_OP_FOR_EACH)
 		return v->opts.any_ctx ? UINT64_MAX : v->unit->maps[map].max_entries;
@@ -124,12 +125,12 @@ static bool is_named_here(const struct verifier *v, uint32_t target)
 int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target)
 {
 	struct frame *caller = cur_frame(v), *f;
-	uint8_t key = key_frame(v);
+	uint8_t key = get_key_frame(v);
 	struct state *done;
 
-	rounds_begin(v, max_rounds(v, h, map));
-	if (caller->rounds >= max_completed_rounds(v, h, map)) {
-		helper_returns(v, v->cur);
+	rounds_begin(v, get_max_rounds(v, h, map));
+	if (caller->rounds >= get_max_completed_rounds(v, h, map)) {
+		apply_helper_return(v, v->cur);
 		v->pc++;
 		return 0;
 	}
@@ -145,7 +146,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	done = state_copy(v, v->cur);
 	if (!done)
 		return -1;
-	helper_returns(v, done);
+	apply_helper_return(v, done);
 	if (push_branch(v, done, v->pc + 1) < 0)
 		return -1;
 	f = frame_push(v, v->cur, v->aux[target].func, v->pc);
@@ -153,7 +154,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 		return -1;
 	f->called_back = true;
 	f->nrefs = v->cur->nrefs;
-	callback_args(h, map, key, caller, f);
+	set_callback_args(h, map, key, caller, f);
 	v->pc = target;
 	return 0;
 }
@@ -197,7 +198,7 @@ static void widen_iteration(struct verifier *v, struct state *now, uint32_t pc)
 		widen_state(v, now, c->state);
 }
 
-static int callback_return(struct verifier *v)
+static int check_callback_return(struct verifier *v)
 {
 	const struct frame *f = cur_frame(v);
 	const struct reg *r0 = &f->regs[GPUBPF_R0];
@@ -215,7 +216,7 @@ static int callback_return(struct verifier *v)
 	round_end(v);
 	frame_pop(v, v->cur);
 	if (last) { /* the callback returned 1, so the helper returns */
-		helper_returns(v, v->cur);
+		apply_helper_return(v, v->cur);
 		v->pc = call + 1;
 		return 0;
 	}
@@ -236,7 +237,7 @@ int do_exit(struct verifier *v)
 		return refuse(v, GPUBPF_E_ITERATOR, "ends while an iterator on its stack is not destroyed");
 	if (v->cur->nframes > 1) {
 		if (f->called_back)
-			return callback_return(v);
+			return check_callback_return(v);
 		if (r0.type == R_STACK || (r0.type == R_INT && r0.frame == v->cur->nframes - 1))
 			return refuse(v, GPUBPF_E_RETURN_VALUE, "a sub-program returns a pointer to the stack");
 		v->pc = f->callsite + 1;

@@ -169,7 +169,7 @@ static int call_height(struct verifier *v, uint32_t f, uint32_t depth)
  * Returns the stack size in bytes of the deepest call chain from f on, with each frame rounded up to 16 as in the Linux
  * kernel. The recursion terminates because call_height() has refused recursive programs.
  */
-static uint32_t chain_stack(struct verifier *v, uint32_t f)
+static uint32_t compute_chain_stack(struct verifier *v, uint32_t f)
 {
 	struct func_info *fn = &v->funcs[f];
 	uint32_t deepest = 0;
@@ -178,7 +178,7 @@ static uint32_t chain_stack(struct verifier *v, uint32_t f)
 		return fn->height_stack;
 	for (uint32_t pc = fn->first; pc < fn->end; pc++)
 		if (names_function(&v->insns[pc])) {
-			uint32_t below = chain_stack(v, v->aux[v->insns[pc].target].func);
+			uint32_t below = compute_chain_stack(v, v->aux[v->insns[pc].target].func);
 
 			deepest = below > deepest ? below : deepest;
 		}
@@ -189,7 +189,7 @@ static uint32_t chain_stack(struct verifier *v, uint32_t f)
 
 int cfg_stack_depth(struct verifier *v)
 {
-	uint32_t bytes = chain_stack(v, 0);
+	uint32_t bytes = compute_chain_stack(v, 0);
 
 	v->facts->stack = bytes;
 	v->facts->frames = v->funcs[0].height;
@@ -203,7 +203,7 @@ int cfg_stack_depth(struct verifier *v)
 #define BIT(r) (1u << (r))
 #define CALLER_SAVED 0x3f
 
-static uint16_t arg_regs(const struct gpubpf_insn *insn)
+static uint16_t get_arg_regs(const struct gpubpf_insn *insn)
 {
 	const struct gpubpf_helper *h = gpubpf_helper_find(insn->imm);
 	uint16_t uses = 0;
@@ -214,7 +214,7 @@ static uint16_t arg_regs(const struct gpubpf_insn *insn)
 }
 
 /* Returns the registers that are live before an instruction. `after` is the set of registers that are live after it. */
-static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
+static uint16_t compute_live_before(const struct gpubpf_insn *insn, uint16_t after)
 {
 	uint16_t dst = BIT(insn->dst), src = insn->reg ? BIT(insn->src) : 0;
 
@@ -234,7 +234,7 @@ static uint16_t live_before(const struct gpubpf_insn *insn, uint16_t after)
 			return after | dst | src | BIT(GPUBPF_R0);
 		return after | dst | src;
 	case GPUBPF_INSN_CALL:
-		return (after & ~CALLER_SAVED) | arg_regs(insn);
+		return (after & ~CALLER_SAVED) | get_arg_regs(insn);
 	case GPUBPF_INSN_CALL_LOCAL:
 		return (after & ~CALLER_SAVED) | 0x3e;
 	case GPUBPF_INSN_EXIT:
@@ -263,7 +263,7 @@ void cfg_liveness(struct verifier *v)
 				after |= v->aux[insn->target].live;
 			if (insn->kind != GPUBPF_INSN_JUMP && insn->kind != GPUBPF_INSN_EXIT)
 				after |= v->aux[insn_next(v, pc)].live;
-			before = live_before(insn, after);
+			before = compute_live_before(insn, after);
 			if (before != v->aux[pc].live) {
 				v->aux[pc].live = before;
 				changed = true;

@@ -9,7 +9,7 @@
 #define WRITTEN "diuxXpc" /* conversions of helper 165 */
 
 /* Returns the maximum number of arguments of the helper's format. */
-static int max_values(const struct gpubpf_helper *h)
+static int get_max_values(const struct gpubpf_helper *h)
 {
 	return h->arg[2] == GPUBPF_ARG_MEM_RD ? GPUBPF_PRINT_MANY : GPUBPF_PRINT_ARGS;
 }
@@ -23,7 +23,7 @@ static int refuse_format(struct verifier *v, int values, const char *what, int s
 }
 
 /* Returns the constant text to which a register points, or NULL. *room is the number of bytes up to the map's end. */
-static const char *constant_text(const struct verifier *v, const struct reg *p, uint64_t *room)
+static const char *find_constant_text(const struct verifier *v, const struct reg *p, uint64_t *room)
 {
 	const struct gpubpf_map *map = p->type == R_VALUE ? reg_map(v, p) : NULL;
 	int64_t lo, hi;
@@ -40,7 +40,7 @@ static bool format_text(struct verifier *v, char text[FORMAT_MAX])
 {
 	const struct reg *n = &cur_regs(v)[GPUBPF_R2];
 	uint64_t room;
-	const char *constant = constant_text(v, &cur_regs(v)[GPUBPF_R1], &room);
+	const char *constant = find_constant_text(v, &cur_regs(v)[GPUBPF_R1], &room);
 
 	memset(text, 0, FORMAT_MAX);
 	if (!constant || !scalar_is_const(&n->s) || n->s.var.value >= FORMAT_MAX || n->s.var.value > room)
@@ -62,10 +62,10 @@ int format_check(struct verifier *v, const struct gpubpf_helper *h)
 
 		used += spec.conv && spec.conv != '%';
 		if (!spec.conv)
-			return refuse_format(v, max_values(h), "uses an unknown conversion", (int)(at - begin) + !!*at,
-					     begin);
-		if (used > max_values(h))
-			return refuse_format(v, max_values(h), "uses more conversions than a format may have",
+			return refuse_format(v, get_max_values(h), "uses an unknown conversion",
+					     (int)(at - begin) + !!*at, begin);
+		if (used > get_max_values(h))
+			return refuse_format(v, get_max_values(h), "uses more conversions than a format may have",
 					     FORMAT_MAX, text);
 	}
 	return 0;
@@ -111,7 +111,7 @@ static bool is_array_of_words(struct verifier *v)
 }
 
 /* Returns the pointer that is spilled to word i of the array in r3, or NULL. */
-static const struct reg *pointer_in_array(struct verifier *v, int i)
+static const struct reg *get_array_pointer(struct verifier *v, int i)
 {
 	const struct reg *p = &cur_regs(v)[GPUBPF_R3];
 	const struct stack_slot *slot;
@@ -131,7 +131,7 @@ int format_check_texts(struct verifier *v, const struct gpubpf_helper *h)
 	bool known = bytes && bytes % 8 == 0 && bytes <= 8 * GPUBPF_PRINT_MANY && is_array_of_words(v), all = known;
 
 	for (int i = 0; all && (uint64_t)i < bytes / 8; i++) {
-		const struct reg *p = pointer_in_array(v, i);
+		const struct reg *p = get_array_pointer(v, i);
 		bool is_text = p && p->type == R_VALUE && format_prints_text(v, i);
 		int err = is_text ? format_check_text(v, p, 2, h) : 0;
 
@@ -162,7 +162,7 @@ int format_check_written(struct verifier *v, const struct gpubpf_helper *h)
 
 	if (h->arg[2] != GPUBPF_ARG_STR || h->arg[3] != GPUBPF_ARG_MEM_RD || v->opts.any_ctx)
 		return 0;
-	text = at = constant_text(v, &cur_regs(v)[GPUBPF_R3], &room);
+	text = at = find_constant_text(v, &cur_regs(v)[GPUBPF_R3], &room);
 	if (!text || !scalar_is_const(&size->s))
 		return refuse_written(v, "writes text by a format that is not constant");
 	while ((at = strchr(at, '%'))) {

@@ -32,7 +32,7 @@ int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
  * Returns the alignment of the object into which p points. Helper 531 returns memory that is aligned as its size is; all
  * other objects are aligned to 8 bytes.
  */
-static uint8_t region_align(const struct verifier *v, const struct reg *p)
+static uint8_t get_region_align(const struct verifier *v, const struct reg *p)
 {
 	uint32_t size = p->size | 8;
 
@@ -43,7 +43,7 @@ int check_align(struct verifier *v, const struct reg *p, int64_t off, unsigned i
 {
 	struct tnum t = tnum_add(p->s.var, tnum_const((uint64_t)(p->off + off)));
 
-	for (*align = region_align(v, p); *align > 1 && !tnum_is_aligned(t, *align); *align /= 2)
+	for (*align = get_region_align(v, p); *align > 1 && !tnum_is_aligned(t, *align); *align /= 2)
 		;
 	if (*align < size)
 		return refuse(v, GPUBPF_E_MISALIGNED, "accesses %u bytes of %s at an offset that is only a multiple of %u",
@@ -51,7 +51,7 @@ int check_align(struct verifier *v, const struct reg *p, int64_t off, unsigned i
 	return 0;
 }
 
-static uint32_t region_size(const struct verifier *v, const struct reg *p)
+static uint32_t get_region_size(const struct verifier *v, const struct reg *p)
 {
 	const struct gpubpf_map *map = reg_map(v, p);
 
@@ -80,7 +80,7 @@ static int check_permission(struct verifier *v, const struct reg *p, bool write)
 }
 
 /* Converts the access to a key into an access to the bottom of the key frame (core/model/facts.h). */
-static void key_access(const struct reg *p, struct gpubpf_access *a)
+static void describe_key_access(const struct reg *p, struct gpubpf_access *a)
 {
 	a->spaces = GPUBPF_SPACE_STACK;
 	a->map = GPUBPF_NO_MAP;
@@ -107,7 +107,7 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 		 struct gpubpf_access *a)
 {
 	enum gpubpf_error code = p->type == R_VALUE ? GPUBPF_E_MAP_BOUNDS : GPUBPF_E_MEM_BOUNDS;
-	uint32_t room = region_size(v, p);
+	uint32_t room = get_region_size(v, p);
 	int64_t lo, hi;
 	int err = check_permission(v, p, write);
 
@@ -133,7 +133,7 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 				     .size_min = (uint32_t)size,
 				     .size_max = (uint32_t)size };
 	if (p->type == R_KEY)
-		key_access(p, a);
+		describe_key_access(p, a);
 	if (p->type == R_INT)
 		number_access(p, a);
 	return 0;
@@ -411,7 +411,7 @@ int do_store(struct verifier *v, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-static int atomic_operands(struct verifier *v, const struct gpubpf_insn *insn)
+static int check_atomic_operands(struct verifier *v, const struct gpubpf_insn *insn)
 {
 	bool cmpxchg = insn->op == GPUBPF_ATOMIC_CMPXCHG;
 	int err;
@@ -455,8 +455,8 @@ static void note_atomic(struct verifier *v, const struct gpubpf_insn *insn, cons
 		*use |= GPUBPF_USE_ATOMIC | GPUBPF_USE_READ | GPUBPF_USE_WRITE;
 }
 
-static int atomic_stack(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *p, struct reg *old,
-			struct gpubpf_access *a)
+static int check_stack_atomic(struct verifier *v, const struct gpubpf_insn *insn, const struct reg *p, struct reg *old,
+			      struct gpubpf_access *a)
 {
 	struct reg result;
 	int err = stack_load(v, p, insn->off, insn->width, false, old, a);
@@ -478,14 +478,14 @@ int do_atomic(struct verifier *v, const struct gpubpf_insn *insn)
 	struct gpubpf_access a = { .map = GPUBPF_NO_MAP };
 	int err;
 
-	if ((err = atomic_operands(v, insn)) < 0 || (err = check_pointer(v, &p, insn->dst)) < 0 ||
+	if ((err = check_atomic_operands(v, insn)) < 0 || (err = check_pointer(v, &p, insn->dst)) < 0 ||
 	    (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
 		return err;
 	if (p.type == R_CTX)
 		return refuse(v, GPUBPF_E_CTX_ACCESS, "does an atomic operation on the context");
 	reg_unknown(&old);
 	if (p.type == R_STACK)
-		err = atomic_stack(v, insn, &p, &old, &a);
+		err = check_stack_atomic(v, insn, &p, &old, &a);
 	else if ((err = check_region(v, &p, insn->off, insn->width, false, "an atomic", &a)) >= 0)
 		err = check_region(v, &p, insn->off, insn->width, true, "an atomic", &a);
 	if (err < 0)

@@ -177,7 +177,7 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
  * Returns the registers of frame i that are live. For the current frame, these are the registers live at pc, and for a
  * caller's frame the registers live after its call.
  */
-static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
+static uint16_t get_live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
 {
 	uint32_t call;
 
@@ -225,7 +225,7 @@ static bool state_covers(struct verifier *v, const struct state *old, const stru
 		if (!ids_match(&c, old->refs[i], now->refs[i]))
 			return false;
 	for (uint32_t i = old->nframes; i-- > 0;)
-		if (!frame_covers(&c, old->frame[i], now->frame[i], live_regs(v, old, i, pc)))
+		if (!frame_covers(&c, old->frame[i], now->frame[i], get_live_regs(v, old, i, pc)))
 			return false;
 	return true;
 }
@@ -238,7 +238,7 @@ static void inherit_marks(struct verifier *v, const struct state *old, const str
 {
 	for (uint32_t i = 0; i < old->nframes; i++) {
 		const struct frame *o = old->frame[i], *f = now->frame[i];
-		uint16_t live = live_regs(v, old, i, pc);
+		uint16_t live = get_live_regs(v, old, i, pc);
 
 		for (int r = 0; r < GPUBPF_R10; r++)
 			if ((live >> r & 1) && mark_is_on(v, o->regs[r].mark))
@@ -255,7 +255,7 @@ static void inherit_marks(struct verifier *v, const struct state *old, const str
 	}
 }
 
-static void fresh_mark(struct verifier *v, struct reg *r, void *arg)
+static void set_fresh_mark(struct verifier *v, struct reg *r, void *arg)
 {
 	if (r->type == R_SCALAR)
 		r->mark = mark_new(v, r->mark, 0);
@@ -267,7 +267,7 @@ static int save(struct verifier *v, uint32_t pc)
 
 	if (!c)
 		goto no_memory;
-	state_each_reg(v, v->cur, fresh_mark, NULL);
+	state_each_reg(v, v->cur, set_fresh_mark, NULL);
 	for (uint32_t i = 0; i < v->cur->nframes; i++)
 		for (uint32_t k = 0; k < v->cur->frame[i]->nslots; k++)
 			v->cur->frame[i]->slots[k].read = mark_new(v, v->cur->frame[i]->slots[k].read, 0);

@@ -5,7 +5,7 @@
 
 #include "verify.h"
 
-static int scalar_format(const struct scalar *s, char *buf, size_t size)
+static int format_scalar(const struct scalar *s, char *buf, size_t size)
 {
 	const struct bounds *w = &s->w64;
 	char bits[64] = "";
@@ -35,17 +35,17 @@ int reg_format(const struct verifier *v, const struct reg *r, char *buf, size_t 
 	if (r->type == R_UNINIT)
 		return snprintf(buf, size, "unset");
 	if (r->type == R_SCALAR)
-		return scalar_format(&r->s, buf, size);
+		return format_scalar(&r->s, buf, size);
 	if (!scalar_is_zero(&r->s)) {
 		var[0] = '+';
-		scalar_format(&r->s, var + 1, sizeof(var) - 1);
+		format_scalar(&r->s, var + 1, sizeof(var) - 1);
 	}
 	if (map)
 		snprintf(of, sizeof(of), " of %s", map->name);
 	return snprintf(buf, size, "%s%s%+d%s%s", names[r->type], of, r->off, var, r->or_null ? " or NULL" : "");
 }
 
-static void state_format(struct verifier *v, char *buf, size_t size)
+static void format_state(struct verifier *v, char *buf, size_t size)
 {
 	size_t used = 0;
 	char text[256];
@@ -72,7 +72,7 @@ void report_fill(struct verifier *v)
 	if (!d || d->code == GPUBPF_OK)
 		return;
 	gpubpf_diag_where(d, "program %s", v->prog->name[0] ? v->prog->name : "(unnamed)");
-	state_format(v, d->state, sizeof(d->state));
+	format_state(v, d->state, sizeof(d->state));
 	line = d->pc == GPUBPF_NOPC ? NULL : gpubpf_prog_line(v->prog, d->pc);
 	if (!line)
 		return;

@@ -35,7 +35,7 @@ static unsigned int spill_size(const struct stack_slot *s)
 	return n;
 }
 
-static unsigned int upper_size(const struct stack_slot *s)
+static unsigned int get_upper_size(const struct stack_slot *s)
 {
 	unsigned int n = 0;
 
@@ -107,7 +107,7 @@ static void scrub_upper(struct stack_slot *s)
 }
 
 /* Returns the known state of one byte: 0 = zero, 1 = a number, -1 = not written. */
-static int byte_state(const struct stack_slot *s, unsigned int k)
+static int get_byte_state(const struct stack_slot *s, unsigned int k)
 {
 	switch (s ? s->kind[k] : B_INVALID) {
 	case B_ZERO:
@@ -139,7 +139,7 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 	*zero = true;
 	for (int b = lo; b < end; b++) {
 		struct stack_slot *s = slot_of(f, b);
-		int state = byte_state(s, b & 7);
+		int state = get_byte_state(s, b & 7);
 
 		if (s && s->kind[b & 7] == B_ITER)
 			return refuse(v, GPUBPF_E_ITERATOR, "reads the iterator at r10%+d", b & ~7);
@@ -188,7 +188,7 @@ static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int
 		*dst = s->reg;
 		return 0;
 	}
-	if ((n && off % 8 == 0 && size <= n) || (s && (off & 7) == UPPER && size <= upper_size(s))) {
+	if ((n && off % 8 == 0 && size <= n) || (s && (off & 7) == UPPER && size <= get_upper_size(s))) {
 		mark_precise(v, s->read);
 		fill(off % 8 ? &s->upper : &s->reg, size, dst);
 		return 0;

@@ -19,7 +19,7 @@
 
 #define NO_EXIT UINT32_MAX
 
-static const struct gpubpf_insn_facts *facts_at(const struct simt *s, uint32_t pc)
+static const struct gpubpf_insn_facts *get_facts(const struct simt *s, uint32_t pc)
 {
 	return &s->v->facts->insn[pc];
 }
@@ -29,7 +29,7 @@ static bool reached(const struct simt *s, uint32_t pc)
 	return s->v->aux[pc].walked != 0;
 }
 
-static uint8_t least(uint8_t a, uint8_t b)
+static uint8_t get_least(uint8_t a, uint8_t b)
 {
 	uint8_t level = (a & LEVEL) < (b & LEVEL) ? a & LEVEL : b & LEVEL;
 
@@ -40,7 +40,7 @@ static uint8_t least(uint8_t a, uint8_t b)
  * Stores the successors in the same function, and returns their number. The successor of a call is the next
  * instruction.
  */
-static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
+static int list_successors(const struct simt *s, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
 
@@ -64,7 +64,7 @@ static int successors(const struct simt *s, uint32_t pc, uint32_t to[2])
  * Finds the nearest common post-dominator of two instructions. Repeatedly replaces the instruction with the smaller
  * number, which is further from the exits, by its post-dominator.
  */
-static uint32_t meet(const struct simt *s, uint32_t a, uint32_t b)
+static uint32_t find_meeting_block(const struct simt *s, uint32_t a, uint32_t b)
 {
 	while (a != b) {
 		while (a != NO_EXIT && (b == NO_EXIT || s->order[a] < s->order[b]))
@@ -90,12 +90,12 @@ static int reverse(const struct simt *s, struct reversed *g)
 	if (!g->first || !g->from || !g->list)
 		return -ENOMEM;
 	for (uint32_t pc = 0; pc < n; pc++)
-		for (int k = s->v->insns[pc].kind == GPUBPF_INSN_HI ? 0 : successors(s, pc, to); k > 0; k--)
+		for (int k = s->v->insns[pc].kind == GPUBPF_INSN_HI ? 0 : list_successors(s, pc, to); k > 0; k--)
 			g->first[to[k - 1] + 2]++;
 	for (uint32_t pc = 0; pc < n; pc++)
 		g->first[pc + 2] += g->first[pc + 1];
 	for (uint32_t pc = 0; pc < n; pc++)
-		for (int k = s->v->insns[pc].kind == GPUBPF_INSN_HI ? 0 : successors(s, pc, to); k > 0; k--)
+		for (int k = s->v->insns[pc].kind == GPUBPF_INSN_HI ? 0 : list_successors(s, pc, to); k > 0; k--)
 			g->from[g->first[to[k - 1] + 1]++] = pc;
 	return 0;
 }
@@ -130,13 +130,13 @@ static void number(struct simt *s, struct reversed *g, uint32_t exit)
 static bool find_join(struct simt *s, uint32_t pc)
 {
 	uint32_t to[2], join = NO_EXIT;
-	int k = successors(s, pc, to);
+	int k = list_successors(s, pc, to);
 	bool any = false;
 
 	for (int i = 0; i < k; i++) {
 		if (!s->seen[to[i]])
 			continue;
-		join = any ? meet(s, join, to[i]) : to[i];
+		join = any ? find_meeting_block(s, join, to[i]) : to[i];
 		any = true;
 	}
 	if (s->seen[pc] && s->join[pc] == join)
@@ -178,7 +178,7 @@ static int find_joins(struct simt *s)
 static void lower_region(struct simt *s, uint32_t branch, uint8_t level)
 {
 	uint32_t n = 0, to[2], end = s->join[branch];
-	int k = successors(s, branch, to);
+	int k = list_successors(s, branch, to);
 
 	s->stamp++;
 	for (int i = 0; i < k; i++)
@@ -194,7 +194,7 @@ static void lower_region(struct simt *s, uint32_t branch, uint8_t level)
 			s->changed = true;
 		}
 		s->budget--;
-		k = successors(s, pc, to);
+		k = list_successors(s, pc, to);
 		for (int i = 0; i < k; i++)
 			if (to[i] != end && s->mark[to[i]] != s->stamp) {
 				s->mark[to[i]] = s->stamp;
@@ -203,7 +203,7 @@ static void lower_region(struct simt *s, uint32_t branch, uint8_t level)
 	}
 }
 
-static uint8_t *slots_of(struct simt *s, const struct gpubpf_access *a, int *first, int *last, int *frames)
+static uint8_t *get_slots(struct simt *s, const struct gpubpf_access *a, int *first, int *last, int *frames)
 {
 	*first = (GPUBPF_STACK_SIZE + a->off_min) / 8;
 	*last = (GPUBPF_STACK_SIZE + a->off_max + (int)a->size_max - 1) / 8;
@@ -213,25 +213,25 @@ static uint8_t *slots_of(struct simt *s, const struct gpubpf_access *a, int *fir
 	return s->slot[a->frame == GPUBPF_ANY_FRAME ? 0 : a->frame];
 }
 
-static uint8_t stack_level(struct simt *s, const struct gpubpf_access *a)
+static uint8_t get_stack_level(struct simt *s, const struct gpubpf_access *a)
 {
 	int first, last, frames;
-	uint8_t *slot = slots_of(s, a, &first, &last, &frames), level = SAME_BLOCK;
+	uint8_t *slot = get_slots(s, a, &first, &last, &frames), level = SAME_BLOCK;
 
 	for (int f = 0; f < frames; f++)
 		for (int k = first; k <= last; k++)
-			level = least(level, slot[f * MAX_SLOTS + k]);
+			level = get_least(level, slot[f * MAX_SLOTS + k]);
 	return level;
 }
 
-static void stack_lower(struct simt *s, const struct gpubpf_access *a, uint8_t level)
+static void lower_stack_level(struct simt *s, const struct gpubpf_access *a, uint8_t level)
 {
 	int first, last, frames;
-	uint8_t *slot = slots_of(s, a, &first, &last, &frames);
+	uint8_t *slot = get_slots(s, a, &first, &last, &frames);
 
 	for (int f = 0; f < frames; f++)
 		for (int k = first; k <= last; k++) {
-			uint8_t to = least(slot[f * MAX_SLOTS + k], level);
+			uint8_t to = get_least(slot[f * MAX_SLOTS + k], level);
 
 			if (to == slot[f * MAX_SLOTS + k])
 				continue;
@@ -246,7 +246,7 @@ static bool is_argument(uint32_t off)
 	       (off >= offsetof(struct gpubpf_ctx, arg) && off < offsetof(struct gpubpf_ctx, kernel_name));
 }
 
-static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
+static uint8_t get_ctx_level(const struct simt *s, const struct gpubpf_access *a)
 {
 	enum gpubpf_where where = gpubpf_place_kind(s->v->prog->site)->where;
 	uint32_t off = (uint32_t)a->off_min;
@@ -266,13 +266,13 @@ static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 
 static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 {
-	const struct gpubpf_access *a = &facts_at(s, pc)->mem;
+	const struct gpubpf_access *a = &get_facts(s, pc)->mem;
 
 	switch (a->spaces) {
 	case GPUBPF_SPACE_STACK:
-		return least(address & LEVEL, stack_level(s, a));
+		return get_least(address & LEVEL, get_stack_level(s, a));
 	case GPUBPF_SPACE_CTX:
-		return ctx_level(s, a);
+		return get_ctx_level(s, a);
 	case GPUBPF_SPACE_MAP_VALUE:
 		return a->map >= 0 && s->v->unit->maps[a->map].rdonly ? address & LEVEL : VARYING;
 	default:
@@ -281,9 +281,9 @@ static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 }
 
 /* Returns the level of the memory to which a pointer argument points. */
-static uint8_t memory_level(struct simt *s, const struct gpubpf_access *a)
+static uint8_t get_memory_level(struct simt *s, const struct gpubpf_access *a)
 {
-	return a->spaces == GPUBPF_SPACE_STACK ? stack_level(s, a) : VARYING;
+	return a->spaces == GPUBPF_SPACE_STACK ? get_stack_level(s, a) : VARYING;
 }
 
 /*
@@ -297,11 +297,11 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 	if (!map || c->element ||
 	    (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD | GPUBPF_MAP_OF_MAPS)) != GPUBPF_MAP_U32KEY)
 		return VARYING;
-	return memory_level(s, &c->arg[1]) & LEVEL;
+	return get_memory_level(s, &c->arg[1]) & LEVEL;
 }
 
 /* Returns the level of the helper's result, or of the memory that the helper writes. */
-static uint8_t output_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
+static uint8_t get_output_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
 {
 	switch (h->level) {
 	case GPUBPF_LEVEL_VARY:
@@ -320,24 +320,24 @@ static uint8_t output_level(struct simt *s, const struct gpubpf_helper *h, const
 
 static uint8_t call_level(struct simt *s, uint32_t pc, uint8_t control)
 {
-	const struct gpubpf_call_facts *c = facts_at(s, pc)->call;
+	const struct gpubpf_call_facts *c = get_facts(s, pc)->call;
 	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
-	uint8_t level = output_level(s, h, c);
+	uint8_t level = get_output_level(s, h, c);
 	bool writes = false;
 
 	for (int i = 0; i < 5; i++) {
 		writes |= c->arg[i].write;
 		if (c->arg[i].write && (c->arg[i].spaces & GPUBPF_SPACE_STACK))
-			stack_lower(s, &c->arg[i], least(level, control));
+			lower_stack_level(s, &c->arg[i], get_least(level, control));
 	}
 	if (c->key.spaces)
-		stack_lower(s, &c->key, VARYING);
+		lower_stack_level(s, &c->key, VARYING);
 	return writes ? VARYING : level;
 }
 
 static void set_reg(uint8_t *out, unsigned int r, uint8_t level, uint8_t control)
 {
-	out[r] = least(level, control);
+	out[r] = get_least(level, control);
 }
 
 /* Computes the levels of the registers after the instruction. */
@@ -350,7 +350,7 @@ static void transfer(struct simt *s, uint32_t pc, const uint8_t *in, uint8_t *ou
 	switch ((enum gpubpf_insn_kind)insn->kind) {
 	case GPUBPF_INSN_ALU:
 		set_reg(out, insn->dst,
-			insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX ? src : least(in[insn->dst], src), control);
+			insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX ? src : get_least(in[insn->dst], src), control);
 		break;
 	case GPUBPF_INSN_IMM64:
 		set_reg(out, insn->dst, SAME_BLOCK, control);
@@ -360,16 +360,17 @@ static void transfer(struct simt *s, uint32_t pc, const uint8_t *in, uint8_t *ou
 			set_reg(out, insn->dst, load_level(s, pc, in[insn->src]), control);
 		break;
 	case GPUBPF_INSN_STORE:
-		if (reached(s, pc) && (facts_at(s, pc)->mem.spaces & GPUBPF_SPACE_STACK))
-			stack_lower(s, &facts_at(s, pc)->mem, least(least(in[insn->dst] & LEVEL, src), control));
+		if (reached(s, pc) && (get_facts(s, pc)->mem.spaces & GPUBPF_SPACE_STACK))
+			lower_stack_level(s, &get_facts(s, pc)->mem,
+					  get_least(get_least(in[insn->dst] & LEVEL, src), control));
 		break;
 	case GPUBPF_INSN_ATOMIC:
 		if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 			out[GPUBPF_R0] = VARYING;
 		else if (insn->op >= GPUBPF_ATOMIC_FETCH_ADD)
 			out[insn->src] = VARYING;
-		if (reached(s, pc) && (facts_at(s, pc)->mem.spaces & GPUBPF_SPACE_STACK))
-			stack_lower(s, &facts_at(s, pc)->mem, VARYING);
+		if (reached(s, pc) && (get_facts(s, pc)->mem.spaces & GPUBPF_SPACE_STACK))
+			lower_stack_level(s, &get_facts(s, pc)->mem, VARYING);
 		break;
 	case GPUBPF_INSN_CALL:
 		if (reached(s, pc))
@@ -385,7 +386,7 @@ static void flow(struct simt *s, uint32_t to, const uint8_t *regs)
 	uint8_t *in = s->in + (size_t)to * GPUBPF_NREGS;
 
 	for (int r = 0; r < GPUBPF_NREGS; r++) {
-		uint8_t level = least(in[r], regs[r]);
+		uint8_t level = get_least(in[r], regs[r]);
 
 		if (level != in[r]) {
 			in[r] = level;
@@ -409,16 +410,16 @@ static void flow_call(struct simt *s, uint32_t pc, uint8_t *regs)
 			s->control[at] = s->control[pc];
 			s->changed = true;
 		}
-	regs[GPUBPF_R0] = least(s->result[f], s->control[pc]);
+	regs[GPUBPF_R0] = get_least(s->result[f], s->control[pc]);
 }
 
-static uint8_t condition(const struct simt *s, uint32_t pc, const uint8_t *in)
+static uint8_t get_condition_level(const struct simt *s, uint32_t pc, const uint8_t *in)
 {
 	const struct gpubpf_insn *insn = &s->v->insns[pc];
 
 	if (insn->op == GPUBPF_MAY_GOTO)
 		return VARYING;
-	return insn->reg ? least(in[insn->dst], in[insn->src]) : in[insn->dst];
+	return insn->reg ? get_least(in[insn->dst], in[insn->src]) : in[insn->dst];
 }
 
 static void visit(struct simt *s, uint32_t pc)
@@ -427,7 +428,7 @@ static void visit(struct simt *s, uint32_t pc)
 	const uint8_t *in = s->in + (size_t)pc * GPUBPF_NREGS;
 	uint8_t out[GPUBPF_NREGS], level;
 	uint32_t to[2];
-	int k = successors(s, pc, to);
+	int k = list_successors(s, pc, to);
 
 	transfer(s, pc, in, out);
 	if (insn->kind == GPUBPF_INSN_CALL_LOCAL)
@@ -435,12 +436,12 @@ static void visit(struct simt *s, uint32_t pc)
 	if (insn->kind == GPUBPF_INSN_EXIT) {
 		uint8_t *result = &s->result[s->v->aux[pc].func];
 
-		level = least(*result, least(out[GPUBPF_R0], s->control[pc]));
+		level = get_least(*result, get_least(out[GPUBPF_R0], s->control[pc]));
 		s->changed |= level != *result;
 		*result = level;
 	}
 	if (insn->kind == GPUBPF_INSN_JCOND && v_took_both_edges(s->v, pc)) {
-		level = least(condition(s, pc, in), s->control[pc]) & LEVEL;
+		level = get_least(get_condition_level(s, pc, in), s->control[pc]) & LEVEL;
 		if (level < s->branch[pc]) {
 			s->branch[pc] = level;
 			lower_region(s, pc, level);
@@ -539,7 +540,7 @@ uint8_t uniform_result(struct simt *s, uint32_t pc)
 	case GPUBPF_INSN_CALL:
 		return out[GPUBPF_R0];
 	case GPUBPF_INSN_JCOND:
-		return least(condition(s, pc, in), s->control[pc]);
+		return get_least(get_condition_level(s, pc, in), s->control[pc]);
 	default:
 		return VARYING;
 	}

@@ -91,7 +91,7 @@ static void transfer(const struct loop *l, uint32_t pc, uint8_t *regs)
  * Stores the successors except the loop's head, and returns their number (1 or 2). The successor of a call is the next
  * instruction.
  */
-static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
+static int list_successors(const struct loop *l, uint32_t pc, uint32_t to[2])
 {
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 	int n = 0;
@@ -105,14 +105,14 @@ static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
 
 enum { FROM_HEAD = 1, TO_TAIL = 2 };
 
-static void reach_from_head(struct loop *l)
+static void mark_reached(struct loop *l)
 {
 	uint32_t n = 0, to[2];
 
 	l->body[l->head] = FROM_HEAD;
 	l->work[n++] = l->head;
 	while (n)
-		for (uint32_t pc = l->work[--n], k = (uint32_t)next_of(l, pc, to); k > 0; k--)
+		for (uint32_t pc = l->work[--n], k = (uint32_t)list_successors(l, pc, to); k > 0; k--)
 			if (!l->body[to[k - 1]]) {
 				l->body[to[k - 1]] = FROM_HEAD;
 				l->work[n++] = to[k - 1];
@@ -130,14 +130,14 @@ static bool find_body(struct loop *l)
 	uint32_t to[2];
 
 	memset(l->body, 0, l->s->v->n);
-	reach_from_head(l);
+	mark_reached(l);
 	if (!l->body[l->tail])
 		return false;
 	l->body[l->tail] |= TO_TAIL;
 	while (changed) {
 		changed = false;
 		for (uint32_t pc = l->s->v->n; pc-- > 0;)
-			for (int k = l->body[pc] == FROM_HEAD ? next_of(l, pc, to) : 0; k > 0; k--)
+			for (int k = l->body[pc] == FROM_HEAD ? list_successors(l, pc, to) : 0; k > 0; k--)
 				if (l->body[to[k - 1]] & TO_TAIL) {
 					l->body[pc] |= TO_TAIL;
 					changed = true;
@@ -167,7 +167,7 @@ static bool join(uint8_t *to, const uint8_t *from)
 }
 
 /* Sets the flags of the registers at the loop's head: registers that the loop writes differ in each iteration. */
-static void head_regs(const struct loop *l, uint8_t *regs)
+static void find_head_regs(const struct loop *l, uint8_t *regs)
 {
 	memset(regs, 0, GPUBPF_NREGS);
 	for (uint32_t pc = l->first; pc <= l->last; pc++) {
@@ -189,7 +189,7 @@ static void flow_round(struct loop *l)
 	bool changed = true;
 
 	memset(l->regs, 0, (size_t)l->s->v->n * GPUBPF_NREGS);
-	head_regs(l, l->regs + (size_t)l->head * GPUBPF_NREGS);
+	find_head_regs(l, l->regs + (size_t)l->head * GPUBPF_NREGS);
 	while (changed) {
 		changed = false;
 		for (uint32_t pc = l->first; pc <= l->last; pc++) {
@@ -200,7 +200,7 @@ static void flow_round(struct loop *l)
 				continue;
 			memcpy(regs, l->regs + (size_t)pc * GPUBPF_NREGS, GPUBPF_NREGS);
 			transfer(l, pc, regs);
-			for (int k = next_of(l, pc, to); k > 0; k--)
+			for (int k = list_successors(l, pc, to); k > 0; k--)
 				changed |= join(l->regs + (size_t)to[k - 1] * GPUBPF_NREGS, regs);
 		}
 	}

@@ -40,7 +40,7 @@ static bool in_class(const char *at, unsigned char c, const char **end)
  * Parses one character of a bracket expression: plain, escaped, or written as [.c.] or [=c=]. Returns the position
  * after the character, or NULL if the pattern ends before it.
  */
-static const char *bracket_char(const char *at, unsigned char *c)
+static const char *read_bracket_char(const char *at, unsigned char *c)
 {
 	if (at[0] == '[' && (at[1] == '.' || at[1] == '=') && at[2] && at[3] == at[1] && at[4] == ']') {
 		*c = at[2];
@@ -70,10 +70,10 @@ static bool in_bracket(const char *at, unsigned char c, const char **end)
 				continue;
 			}
 		}
-		at = bracket_char(at, &low);
+		at = read_bracket_char(at, &low);
 		high = low;
 		if (at && at[0] == '-' && at[1] && at[1] != ']')
-			at = bracket_char(at + 1, &high);
+			at = read_bracket_char(at + 1, &high);
 		found |= low <= c && c <= high;
 	}
 	*end = at ? at + 1 : NULL;

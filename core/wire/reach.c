@@ -23,7 +23,7 @@ static size_t read_at(int fd, void *buf, size_t size, uint64_t at)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static uint64_t aligned(uint64_t size)
+static uint64_t align_size(uint64_t size)
 {
 	return (size + 3) & ~3ull;
 }
@@ -43,7 +43,7 @@ static bool has_go_note(int fd, const Elf64_Phdr *notes)
 		if (note.header.n_type == GO_BUILD_ID && note.header.n_namesz == sizeof(note.name) &&
 		    !memcmp(note.name, "Go\0", sizeof(note.name)))
 			return true;
-		at += sizeof(note.header) + aligned(note.header.n_namesz) + aligned(note.header.n_descsz);
+		at += sizeof(note.header) + align_size(note.header.n_namesz) + align_size(note.header.n_descsz);
 	}
 	return false;
 }

@@ -284,12 +284,12 @@ static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 	c->failed = true;
 }
 
-static int encoded(const struct gpubpf_codec *c)
+static int get_encode_result(const struct gpubpf_codec *c)
 {
 	return c->w->failed ? -ENOMEM : c->failed ? -EINVAL : 0;
 }
 
-static int decoded(const struct gpubpf_codec *c)
+static int get_decode_result(const struct gpubpf_codec *c)
 {
 	return c->failed || c->pool->failed || !gpubpf_reader_done(&c->r) ? -EBADMSG : 0;
 }
@@ -300,7 +300,7 @@ int gpubpf_job_request_encode(const struct gpubpf_job_request *req, struct gpubp
 	struct gpubpf_job_request copy = *req;
 
 	codec_request(&c, &copy);
-	return encoded(&c);
+	return get_encode_result(&c);
 }
 
 int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *w)
@@ -309,7 +309,7 @@ int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *
 	struct gpubpf_result copy = *res;
 
 	codec_result(&c, &copy);
-	return encoded(&c);
+	return get_encode_result(&c);
 }
 
 int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_job_request *req)
@@ -319,7 +319,7 @@ int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool 
 	memset(req, 0, sizeof(*req));
 	gpubpf_reader_init(&c.r, data, size);
 	codec_request(&c, req);
-	return decoded(&c);
+	return get_decode_result(&c);
 }
 
 int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_result *res)
@@ -329,5 +329,5 @@ int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool
 	memset(res, 0, sizeof(*res));
 	gpubpf_reader_init(&c.r, data, size);
 	codec_result(&c, res);
-	return decoded(&c);
+	return get_decode_result(&c);
 }

@@ -199,8 +199,8 @@ static bool get_register(const struct frame *f, uint8_t base, uint64_t *v)
  * Restore a register of the caller of f. Returns false if the value is unknown; then the caller clears the register's
  * bit in `known`.
  */
-static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa,
-		    uint64_t *v)
+static bool recover_register(const struct limits *limits, const struct frame *f, const struct cfi_where *where,
+			     uint64_t cfa, uint64_t *v)
 {
 	uint64_t base;
 
@@ -226,10 +226,10 @@ static bool step_by_row(const struct limits *limits, struct frame *f, const stru
 		return false;
 	cfa += row->offset;
 	if ((row->loaded && !load_word(limits, f, cfa, &cfa)) || cfa <= f->sp || row->reg[CFI_RETURN].how == CFI_SAME ||
-	    !recover(limits, f, &row->reg[CFI_RETURN], cfa, &up.place))
+	    !recover_register(limits, f, &row->reg[CFI_RETURN], cfa, &up.place))
 		return false;
 	for (uint32_t i = 0; i < CFI_RETURN; i++)
-		if (!recover(limits, f, &row->reg[i], cfa, &up.reg[i]))
+		if (!recover_register(limits, f, &row->reg[i], cfa, &up.reg[i]))
 			up.known &= ~(1u << i);
 	up.sp = cfa;
 	*f = up;

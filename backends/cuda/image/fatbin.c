@@ -126,8 +126,8 @@ static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, stru
 /*
  * Returns the PTX from which ptxas compiled the machine code: another entry of the container, or text inside the cubin.
  */
-static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text, size_t *text_size,
-		      struct gpubpf_diag *diag)
+static int copy_source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text,
+			   size_t *text_size, struct gpubpf_diag *diag)
 {
 	struct source source = { .elf = &chosen->elf };
 	size_t elf_size;
@@ -149,8 +149,8 @@ static int source_ptx(const void *data, size_t size, const struct fatbin_chosen 
 }
 
 /* Returns the PTX of one container. Returns -ENOENT and a diagnostic if the container has no usable PTX. */
-static int container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
-			 struct gpubpf_diag *diag)
+static int copy_container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
+			      struct gpubpf_diag *diag)
 {
 	struct fatbin_chosen chosen;
 	const char *why = NULL;
@@ -165,7 +165,7 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		return -ENOENT;
 	}
 	if (chosen.elf.data)
-		return source_ptx(data, size, &chosen, text, text_size, diag);
+		return copy_source_ptx(data, size, &chosen, text, text_size, diag);
 	if (chosen.ptx.data)
 		return fatbin_extract(&chosen.ptx, text, text_size, diag);
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
@@ -180,7 +180,8 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
  * module of a library, because the GPU kernel may not need that module. If the GPU kernel does need it, the injector
  * refuses the kernel later.
  */
-static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size, struct gpubpf_diag *diag)
+static int copy_parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
+			  struct gpubpf_diag *diag)
 {
 	struct gpubpf_diag last;
 	char *all = NULL;
@@ -193,7 +194,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 		char *part;
 		size_t part_size;
 
-		err = container_ptx(data, size, sm, &part, &part_size, &last);
+		err = copy_container_ptx(data, size, sm, &part, &part_size, &last);
 		if (!err) {
 			fprintf(f, "%.*s\n", (int)strnlen(part, part_size), part);
 			free(part);
@@ -231,6 +232,6 @@ int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size
 	if (size < 4 || read_le(data, 4) != FATBIN_MAGIC)
 		return copy_text(data, size, text, text_size);
 	parts = fatbin_next(data, size, &parts_size);
-	return parts ? parts_ptx(parts, parts_size, sm, text, text_size, diag) :
-		       container_ptx(data, size, sm, text, text_size, diag);
+	return parts ? copy_parts_ptx(parts, parts_size, sm, text, text_size, diag) :
+		       copy_container_ptx(data, size, sm, text, text_size, diag);
 }

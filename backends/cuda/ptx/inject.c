@@ -59,7 +59,7 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct probe_mo
 	return err;
 }
 
-static void probes_finish(struct cuda_probe *probes, uint32_t n)
+static void finish_probes(struct cuda_probe *probes, uint32_t n)
 {
 	for (uint32_t i = 0; probes && i < n; i++)
 		free(probes[i].body);
@@ -166,7 +166,7 @@ static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower
 
 	many = !err && cuda_probes_exceed_limit(job, probes);
 	if (!err && mode.has_other_mode && many == mode.uses_accumulators) {
-		probes_finish(probes, job->nsites);
+		finish_probes(probes, job->nsites);
 		return 1;
 	}
 	if (!err)
@@ -190,8 +190,8 @@ static int inject(const struct cuda_parsed_image *app, const struct gpubpf_lower
 		err = publish(&twin, &app->m, job->caps->arch, out);
 	cuda_twin_finish(&twin);
 	free(prelude);
-	probes_finish(probes, job->nsites);
-	probes_finish(flat, job->nsites);
+	finish_probes(probes, job->nsites);
+	finish_probes(flat, job->nsites);
 	return err;
 }
 

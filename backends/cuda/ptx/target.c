@@ -82,7 +82,7 @@ static bool is_known_cpu(const char *cpu)
  * Returns `cpu` if LLVM knows this processor. Otherwise writes to buf the newest older processor that LLVM knows, and
  * returns buf; its code also runs on `cpu`. Returns `cpu` if LLVM knows no older processor.
  */
-static const char *nearest_cpu(const char *cpu, char buf[16])
+static const char *find_nearest_cpu(const char *cpu, char buf[16])
 {
 	unsigned long number, found = 0;
 	char suffix;
@@ -99,7 +99,9 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	char buf[16];
-	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? nearest_cpu(job->caps->arch, buf) : DEFAULT_CPU;
+	const char *cpu = opts->cpu          ? opts->cpu :
+			  job->caps->arch[0] ? find_nearest_cpu(job->caps->arch, buf) :
+					       DEFAULT_CPU;
 
 	if (!is_known_cpu(cpu))
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
@@ -129,7 +131,7 @@ int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool us
 					   .keeps_sums = uses_accumulators,
 					   .registers = registers,
 					   .combines_adds = true,
-					   .cpu = nearest_cpu(cpu, buf) };
+					   .cpu = find_nearest_cpu(cpu, buf) };
 
 	return ptx_emit(job, &opts, out, diag);
 }

@@ -68,7 +68,7 @@ static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_si
 	return 0;
 }
 
-static struct sass_insns array_of(const struct sass_insn *insns)
+static struct sass_insns wrap_insns(const struct sass_insn *insns)
 {
 	return (struct sass_insns){ insns, sizeof(*insns) };
 }
@@ -86,7 +86,7 @@ static int read_bodies(struct injection *m, uint32_t site, const char *name, str
 	for (unsigned guarded = 0; !err && guarded < 2; guarded++) {
 		err = sass_body_make(arch, &probe, guarded, &m->bodies[site][guarded], diag);
 		sass_dump_insns(m->job, "guard", guarded ? "at places with a predicate" : name, arch,
-				array_of(m->bodies[site][guarded].insns), m->bodies[site][guarded].n);
+				wrap_insns(m->bodies[site][guarded].insns), m->bodies[site][guarded].n);
 	}
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
@@ -347,9 +347,9 @@ static int reuse_values(struct injection *m, const struct sass_kernel *k, const 
 static void dump_ends(const struct injection *m, const struct sass_arch *arch)
 {
 	if (m->has_entry)
-		sass_dump_insns(m->job, "reuse-values", "entry", arch, array_of(m->entry.insns), m->entry.n);
+		sass_dump_insns(m->job, "reuse-values", "entry", arch, wrap_insns(m->entry.insns), m->entry.n);
 	if (m->has_exit)
-		sass_dump_insns(m->job, "reuse-values", "exit", arch, array_of(m->exit.insns), m->exit.n);
+		sass_dump_insns(m->job, "reuse-values", "exit", arch, wrap_insns(m->exit.insns), m->exit.n);
 }
 
 static int make_from_module(struct injection *m, struct sass_module *module, const struct sass_kernel *k,
@@ -380,7 +380,8 @@ static int make_from_module(struct injection *m, struct sass_module *module, con
 	if (!err)
 		err = sass_patch_kernel(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL,
 					&m->insn_probes, &patched, diag);
-	sass_dump_insns(m->job, "patch", m->job->sites[0].kernel, code.arch, array_of(patched.insns), err ? 0 : patched.n);
+	sass_dump_insns(m->job, "patch", m->job->sites[0].kernel, code.arch, wrap_insns(patched.insns),
+			err ? 0 : patched.n);
 	patched.counts = m->has_end;
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &patched, &twin, diag);

@@ -179,7 +179,7 @@ static int map_freeze(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return 0;
 }
 
-static int prog_load(struct gpubpf_sys *sys, const union bpf_attr *attr)
+static int load_prog(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	struct gpubpf_sys_prog *prog = grow(sys->progs, sys->nprogs, sizeof(*prog));
 	int fd;
@@ -205,7 +205,7 @@ static int prog_load(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return fd;
 }
 
-static int btf_load(void)
+static int load_btf(void)
 {
 	ino_t ino;
 
@@ -213,7 +213,7 @@ static int btf_load(void)
 }
 
 /* Writes the info of a map or program to libbpf's buffer, truncated to its length. */
-static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
+static int get_object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->info.bpf_fd);
 	const struct gpubpf_sys_prog *prog = gpubpf_sys_prog(sys, attr->info.bpf_fd);
@@ -266,13 +266,13 @@ static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size
 	case BPF_MAP_FREEZE:
 		return map_freeze(sys, &attr);
 	case BPF_PROG_LOAD:
-		return prog_load(sys, &attr);
+		return load_prog(sys, &attr);
 	case BPF_PROG_BIND_MAP:
 		return 0;
 	case BPF_BTF_LOAD:
-		return btf_load();
+		return load_btf();
 	case BPF_OBJ_GET_INFO_BY_FD:
-		return object_info(sys, &attr);
+		return get_object_info(sys, &attr);
 	}
 	return -EOPNOTSUPP; /* pinning, links and ids, which libbpf does not need for loading */
 }

@@ -54,7 +54,7 @@ size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map)
 
 /* -- changes of single words -- */
 
-static size_t value_at(const struct gpubpf_linux_map *map, int which)
+static size_t get_value_offset(const struct gpubpf_linux_map *map, int which)
 {
 	return padded(map->o.key_size) + which * padded(map->o.value_size);
 }
@@ -91,7 +91,10 @@ static size_t add_word(const struct gpubpf_linux_map *map, uint32_t at, struct b
 {
 	uint8_t width = map->o.word == 8 ? BPF_DW : BPF_W;
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LDX | BPF_MEM | width, .dst_reg = 1, .src_reg = 6, .off = (int16_t)(value_at(map, 0) + at) },
+		{ .code = BPF_LDX | BPF_MEM | width,
+		  .dst_reg = 1,
+		  .src_reg = 6,
+		  .off = (int16_t)(get_value_offset(map, 0) + at) },
 		{ .code = BPF_STX | BPF_ATOMIC | width, .dst_reg = 7, .src_reg = 1, .off = (int16_t)at, .imm = BPF_ADD },
 	};
 
@@ -103,8 +106,14 @@ static size_t exchange_word(const struct gpubpf_linux_map *map, uint32_t at, str
 {
 	uint8_t width = map->o.word == 8 ? BPF_DW : BPF_W;
 	const struct bpf_insn insns[] = {
-		{ .code = BPF_LDX | BPF_MEM | width, .dst_reg = 0, .src_reg = 6, .off = (int16_t)(value_at(map, 0) + at) },
-		{ .code = BPF_LDX | BPF_MEM | width, .dst_reg = 1, .src_reg = 6, .off = (int16_t)(value_at(map, 1) + at) },
+		{ .code = BPF_LDX | BPF_MEM | width,
+		  .dst_reg = 0,
+		  .src_reg = 6,
+		  .off = (int16_t)(get_value_offset(map, 0) + at) },
+		{ .code = BPF_LDX | BPF_MEM | width,
+		  .dst_reg = 1,
+		  .src_reg = 6,
+		  .off = (int16_t)(get_value_offset(map, 1) + at) },
 		{ .code = BPF_JMP | BPF_JEQ | BPF_X, .dst_reg = 0, .src_reg = 1, .off = 1 },
 		{ .code = BPF_STX | BPF_ATOMIC | width, .dst_reg = 7, .src_reg = 1, .off = (int16_t)at, .imm = BPF_CMPXCHG },
 	};
@@ -148,13 +157,13 @@ static int make_work(struct gpubpf_linux_map *map)
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_ARRAY,
 		.key_size = sizeof(uint32_t),
-		.value_size = (uint32_t)value_at(map, 2),
+		.value_size = (uint32_t)get_value_offset(map, 2),
 		.max_entries = 1,
 		.map_flags = BPF_F_MMAPABLE,
 		.map_name = "gpubpf_words",
 	};
 
-	map->work_size = (value_at(map, 2) + 4095) & ~(size_t)4095;
+	map->work_size = (get_value_offset(map, 2) + 4095) & ~(size_t)4095;
 	map->work_fd = (int)gpubpf_linux_bpf(BPF_MAP_CREATE, &attr);
 	if (map->work_fd < 0)
 		return map->work_fd;
@@ -187,9 +196,9 @@ static int run(struct gpubpf_linux_map *map, int which, const void *key, const v
 	int err;
 
 	memcpy(map->work, key, map->o.key_size);
-	memcpy(map->work + value_at(map, 0), first, map->o.value_size);
+	memcpy(map->work + get_value_offset(map, 0), first, map->o.value_size);
 	if (second)
-		memcpy(map->work + value_at(map, 1), second, map->o.value_size);
+		memcpy(map->work + get_value_offset(map, 1), second, map->o.value_size);
 	err = (int)gpubpf_linux_bpf(BPF_PROG_TEST_RUN, &attr);
 	return err ? err : (int)attr.test.retval;
 }
@@ -276,7 +285,8 @@ void gpubpf_linux_map_close(struct gpubpf_linux_map *map)
 
 /* -- elements -- */
 
-static union bpf_attr element(const struct gpubpf_linux_map *map, const void *key, const void *value, uint64_t flags)
+static union bpf_attr make_element_attr(const struct gpubpf_linux_map *map, const void *key, const void *value,
+					uint64_t flags)
 {
 	return (union bpf_attr){
 		.map_fd = (uint32_t)map->o.fd,
@@ -288,28 +298,28 @@ static union bpf_attr element(const struct gpubpf_linux_map *map, const void *ke
 
 int gpubpf_linux_map_lookup(struct gpubpf_linux_map *map, const void *key, void *value)
 {
-	union bpf_attr attr = element(map, key, value, 0);
+	union bpf_attr attr = make_element_attr(map, key, value, 0);
 
 	return (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_ELEM, &attr);
 }
 
 int gpubpf_linux_map_update(struct gpubpf_linux_map *map, const void *key, const void *value, uint64_t flags)
 {
-	union bpf_attr attr = element(map, key, value, flags);
+	union bpf_attr attr = make_element_attr(map, key, value, flags);
 
 	return (int)gpubpf_linux_bpf(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
 int gpubpf_linux_map_delete(struct gpubpf_linux_map *map, const void *key)
 {
-	union bpf_attr attr = element(map, key, NULL, 0);
+	union bpf_attr attr = make_element_attr(map, key, NULL, 0);
 
 	return (int)gpubpf_linux_bpf(BPF_MAP_DELETE_ELEM, &attr);
 }
 
 int gpubpf_linux_map_pop(struct gpubpf_linux_map *map, void *value)
 {
-	union bpf_attr attr = element(map, NULL, value, 0);
+	union bpf_attr attr = make_element_attr(map, NULL, value, 0);
 
 	return (int)gpubpf_linux_bpf(BPF_MAP_LOOKUP_AND_DELETE_ELEM, &attr);
 }

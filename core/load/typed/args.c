@@ -29,7 +29,7 @@ static int64_t sign_extend(uint64_t v, uint32_t size)
 	return (int64_t)(v << shift) >> shift;
 }
 
-static double real(uint64_t bits, uint32_t size)
+static double convert_real(uint64_t bits, uint32_t size)
 {
 	union {
 		uint64_t bits;
@@ -49,7 +49,7 @@ static void put_value(FILE *out, const struct gpubpf_typed_param *p, uint64_t v)
 	else if (p->how == GPUBPF_TYPED_UNSIGNED)
 		fprintf(out, "%" PRIu64, v);
 	else if (p->how == GPUBPF_TYPED_REAL && p->size >= 4)
-		fprintf(out, "%.9g", real(v, p->size));
+		fprintf(out, "%.9g", convert_real(v, p->size));
 	else
 		fprintf(out, "0x%" PRIx64 "%s", v, p->how == GPUBPF_TYPED_BYTES && p->size > 8 ? "..." : "");
 }
@@ -80,7 +80,7 @@ void typed_args_text(struct typed_writer *w, const char *name, const char *kerne
 	free(text);
 }
 
-static void json_value(struct typed_writer *w, const struct gpubpf_typed_param *p, uint64_t v)
+static void write_json_value(struct typed_writer *w, const struct gpubpf_typed_param *p, uint64_t v)
 {
 	char text[32];
 
@@ -91,7 +91,7 @@ static void json_value(struct typed_writer *w, const struct gpubpf_typed_param *
 
 		w->ops->integer(w, "value", is_signed ? (uint64_t)sign_extend(v, p->size) : v, is_signed);
 	} else if (p->how == GPUBPF_TYPED_REAL && p->size >= 4) {
-		w->ops->real(w, "value", real(v, p->size));
+		w->ops->real(w, "value", convert_real(v, p->size));
 	} else {
 		snprintf(text, sizeof(text), "0x%" PRIx64, v);
 		w->ops->word(w, "value", text);
@@ -110,7 +110,7 @@ void typed_args_json(struct typed_writer *w, const char *name, const char *kerne
 		w->ops->open(w, "", false);
 		w->ops->word(w, "name", p->name);
 		w->ops->word(w, "type", p->type);
-		json_value(w, p, value[i]);
+		write_json_value(w, p, value[i]);
 		w->ops->close(w);
 	}
 	w->ops->close(w);

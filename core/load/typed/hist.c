@@ -10,7 +10,7 @@
 
 #define MAX_BITS 5
 
-static const struct btf_type *real_type(const struct btf *btf, uint32_t type)
+static const struct btf_type *strip_typedefs(const struct btf *btf, uint32_t type)
 {
 	int real = btf && type ? btf__resolve_type(btf, type) : -1;
 
@@ -26,7 +26,7 @@ static bool named(const struct btf *btf, uint32_t offset, const char *name)
 
 static bool slot_width(const struct btf *btf, uint32_t type, uint32_t *width)
 {
-	const struct btf_type *t = real_type(btf, type);
+	const struct btf_type *t = strip_typedefs(btf, type);
 
 	if (!t || !btf_is_int(t) || (btf_int_encoding(t) & BTF_INT_SIGNED) || (t->size != 4 && t->size != 8))
 		return false;
@@ -51,11 +51,11 @@ static bool slot_array(const struct btf *btf, const struct btf_type *t, struct g
 /* Reads a number that a struct encodes in the type of an empty member: char name[0][NUMBER]. */
 static bool number_member(const struct btf *btf, const struct btf_member *m, const char *name, uint64_t *number)
 {
-	const struct btf_type *t = real_type(btf, m->type), *inner;
+	const struct btf_type *t = strip_typedefs(btf, m->type), *inner;
 
 	if (!named(btf, m->name_off, name) || !t || !btf_is_array(t) || btf_array(t)->nelems)
 		return false;
-	inner = real_type(btf, btf_array(t)->type);
+	inner = strip_typedefs(btf, btf_array(t)->type);
 	if (!inner || !btf_is_array(inner))
 		return false;
 	*number = btf_array(inner)->nelems;
@@ -71,7 +71,7 @@ static bool hist_struct(const struct btf *btf, const struct btf_type *t, struct 
 	if (!m || last > 3 || !number_member(btf, &m[0], "gpubpf_min", &shape->min) ||
 	    !number_member(btf, &m[1], "gpubpf_step", &shape->step) ||
 	    (last == 3 && !number_member(btf, &m[2], "gpubpf_bits", &bits)) || btf_member_bit_offset(t, last) ||
-	    !named(btf, m[last].name_off, "slot") || !slot_array(btf, real_type(btf, m[last].type), shape))
+	    !named(btf, m[last].name_off, "slot") || !slot_array(btf, strip_typedefs(btf, m[last].type), shape))
 		return false;
 	shape->zeros = !shape->step;
 	shape->bits = bits;
@@ -83,7 +83,7 @@ static bool hist_struct(const struct btf *btf, const struct btf_type *t, struct 
 
 bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape)
 {
-	const struct btf_type *t = real_type(btf, type);
+	const struct btf_type *t = strip_typedefs(btf, type);
 
 	*shape = (struct gpubpf_hist_shape){ .zeros = true };
 	if (hist_struct(btf, t, shape))
@@ -94,7 +94,7 @@ bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_s
 
 bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns)
 {
-	const struct btf_type *t = real_type(btf, type);
+	const struct btf_type *t = strip_typedefs(btf, type);
 	const struct btf_member *m = t && btf_is_struct(t) && btf_vlen(t) == 3 ? btf_members(t) : NULL;
 	uint32_t width;
 
@@ -170,7 +170,7 @@ static void search_elements(struct search *s, const struct btf_type *t, uint64_t
 
 static void search_in(struct search *s, uint32_t type, uint64_t at, const char *path, int depth)
 {
-	const struct btf_type *t = real_type(s->btf, type);
+	const struct btf_type *t = strip_typedefs(s->btf, type);
 	struct gpubpf_hist_shape shape;
 	struct gpubpf_hists *h = s->hists;
 	bool ns;
@@ -217,7 +217,7 @@ void gpubpf_hist_add(const struct gpubpf_hist_shape *shape, const void *data, ui
 	}
 }
 
-static void fine_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high)
+static void compute_fine_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high)
 {
 	uint32_t shift = i >> shape->bits ? (i >> shape->bits) - 1 : 0;
 	uint64_t first = (uint64_t)i - ((uint64_t)shift << shape->bits);
@@ -231,7 +231,7 @@ void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint6
 	uint32_t shift = i - shape->zeros;
 
 	if (shape->bits) {
-		fine_bounds(shape, i, low, high);
+		compute_fine_bounds(shape, i, low, high);
 		return;
 	}
 	if (shape->step) {
@@ -256,7 +256,7 @@ uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t
 	return count;
 }
 
-static uint32_t last_slot(const struct gpubpf_hist_shape *shape, const uint64_t *slot)
+static uint32_t find_last_slot(const struct gpubpf_hist_shape *shape, const uint64_t *slot)
 {
 	uint32_t i = shape->n;
 
@@ -272,7 +272,7 @@ static uint32_t last_slot(const struct gpubpf_hist_shape *shape, const uint64_t 
 uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent)
 {
 	long double rank = gpubpf_hist_count(shape, slot) * (percent / 100.0L), within;
-	uint32_t last = last_slot(shape, slot);
+	uint32_t last = find_last_slot(shape, slot);
 	uint64_t low, high;
 
 	for (uint32_t i = 0; i < shape->n; i++) {
@@ -293,7 +293,7 @@ uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uin
  * Returns a lower bound of the mean of the values in the last slot. Their sum is at least the total sum minus the
  * largest sum that the values in the other slots can have.
  */
-static uint64_t least_mean(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, uint32_t last)
+static uint64_t compute_least_mean(const struct gpubpf_hist_shape *shape, const uint64_t *slot, uint64_t sum, uint32_t last)
 {
 	long double left = sum;
 	uint64_t low, high;
@@ -311,8 +311,8 @@ uint64_t gpubpf_amounts_percentile(const struct gpubpf_hist_shape *shape, const 
 				   unsigned int percent)
 {
 	uint64_t value = gpubpf_hist_percentile(shape, slot, percent), low, high;
-	uint32_t last = last_slot(shape, slot);
+	uint32_t last = find_last_slot(shape, slot);
 
 	gpubpf_hist_bounds(shape, last, &low, &high);
-	return value == low && slot[last] ? least_mean(shape, slot, sum, last) : value;
+	return value == low && slot[last] ? compute_least_mean(shape, slot, sum, last) : value;
 }

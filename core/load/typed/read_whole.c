@@ -26,7 +26,7 @@ static const char *skip_space(const char *s)
  * Returns the end of a value without quotes. Blanks inside belong to the value, as in 1.2 ms. So do commas in
  * parentheses and angle brackets, as in the name of a C++ kernel.
  */
-static const char *value_end(const char *s)
+static const char *find_value_end(const char *s)
 {
 	const char *start = s;
 	int nested = 0;
@@ -65,7 +65,7 @@ static char *take_word(const char **text, bool member)
 
 	if (!word)
 		return NULL;
-	end = quoted ? s + strlen(s) : member ? s + strcspn(s, " \t\n,{}[]:=") : value_end(s);
+	end = quoted ? s + strlen(s) : member ? s + strcspn(s, " \t\n,{}[]:=") : find_value_end(s);
 	if (member && **text != '.')
 		word[n++] = '.';
 	for (; s < end && !(quoted && *s == '"'); s++) {

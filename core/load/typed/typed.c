@@ -88,7 +88,7 @@ static void walk_int(struct typed_writer *w, const struct btf_type *t, const cha
 		w->ops->integer(w, name, v, encoding & BTF_INT_SIGNED);
 }
 
-static const char *enumerator(const struct btf *btf, const struct btf_type *t, uint64_t v, uint32_t bits)
+static const char *find_enumerator(const struct btf *btf, const struct btf_type *t, uint64_t v, uint32_t bits)
 {
 	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : ~0ull;
 
@@ -116,14 +116,14 @@ static void walk_enum(struct typed_writer *w, const struct btf_type *t, const ch
 	}
 	if (is_signed && bits < 64 && v >> (bits - 1))
 		v |= ~0ull << bits;
-	known = enumerator(w->btf, t, v, bits);
+	known = find_enumerator(w->btf, t, v, bits);
 	if (known)
 		w->ops->word(w, name, known);
 	else
 		w->ops->integer(w, name, v, is_signed);
 }
 
-static double half(uint16_t h)
+static double convert_half(uint16_t h)
 {
 	int e = h >> 10 & 31;
 	double m = h & 1023, v = e == 31 ? (m ? __builtin_nan("") : __builtin_inf()) :
@@ -149,7 +149,7 @@ static void walk_float(struct typed_writer *w, const struct btf_type *t, const c
 	if (!read_bits(w, bit, t->size * 8, &v.bits))
 		w->bad = true;
 	else
-		w->ops->real(w, name, t->size == 8 ? v.d : t->size == 4 ? (double)v.f : half(v.h));
+		w->ops->real(w, name, t->size == 8 ? v.d : t->size == 4 ? (double)v.f : convert_half(v.h));
 }
 
 static void walk_ptr(struct typed_writer *w, const char *name, uint64_t bit)

@@ -24,51 +24,51 @@ __attribute__((format(printf, 2, 3))) static void text_put(struct typed_writer *
 	va_end(ap);
 }
 
-static void text_name(struct typed_writer *w, const char *name)
+static void write_text_name(struct typed_writer *w, const char *name)
 {
 	text_put(w, "%s%s%s%s", w->first ? "" : w->depth ? ", " : "", name[0] ? "." : "", name, name[0] ? " = " : "");
 	w->first = false;
 }
 
-static void text_open(struct typed_writer *w, const char *name, bool array)
+static void write_text_open(struct typed_writer *w, const char *name, bool array)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	text_put(w, "{ ");
 	w->first = true;
 	w->depth++;
 }
 
-static void text_close(struct typed_writer *w)
+static void write_text_close(struct typed_writer *w)
 {
 	text_put(w, w->first ? "}" : " }");
 	w->first = false;
 	w->depth--;
 }
 
-static void text_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
+static void write_text_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	if (is_signed)
 		text_put(w, "%" PRId64, (int64_t)v);
 	else
 		text_put(w, "%" PRIu64, v);
 }
 
-static void text_boolean(struct typed_writer *w, const char *name, bool v)
+static void write_text_boolean(struct typed_writer *w, const char *name, bool v)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	text_put(w, v ? "true" : "false");
 }
 
-static void text_real(struct typed_writer *w, const char *name, double v)
+static void write_text_real(struct typed_writer *w, const char *name, double v)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	text_put(w, "%.9g", v);
 }
 
-static void text_string(struct typed_writer *w, const char *name, const char *s, size_t len)
+static void write_text_string(struct typed_writer *w, const char *name, const char *s, size_t len)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	text_put(w, "\"");
 	for (size_t i = 0; i < len; i++) {
 		if (s[i] == '\n')
@@ -81,17 +81,18 @@ static void text_string(struct typed_writer *w, const char *name, const char *s,
 	text_put(w, "\"");
 }
 
-static void text_word(struct typed_writer *w, const char *name, const char *s)
+static void write_text_word(struct typed_writer *w, const char *name, const char *s)
 {
-	text_name(w, name);
+	write_text_name(w, name);
 	text_put(w, "%s", s);
 }
 
-static void text_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot)
+static void write_text_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+			    const uint64_t *slot)
 {
 	uint64_t n = gpubpf_hist_count(shape, slot);
 
-	text_name(w, name);
+	write_text_name(w, name);
 	if (!n)
 		text_put(w, "<no values>");
 	else
@@ -100,26 +101,27 @@ static void text_hist(struct typed_writer *w, const char *name, const struct gpu
 			 gpubpf_hist_percentile(shape, slot, 99));
 }
 
-static void text_duration(struct typed_writer *w, const char *name, uint64_t ns)
+static void write_text_duration(struct typed_writer *w, const char *name, uint64_t ns)
 {
 	char text[24];
 
-	text_word(w, name, gpubpf_duration(ns, text));
+	write_text_word(w, name, gpubpf_duration(ns, text));
 }
 
-static void text_repeats(struct typed_writer *w, uint32_t n)
+static void write_text_repeats(struct typed_writer *w, uint32_t n)
 {
 	text_put(w, " <repeats %u times>", n);
 }
 
 const struct typed_ops gpubpf_typed_text_ops = {
-	text_open, text_close,    text_integer, text_boolean,    text_real,    text_string,
-	text_word, text_duration, text_hist,    typed_args_text, text_repeats, text_word,
+	write_text_open, write_text_close,  write_text_integer, write_text_boolean,
+	write_text_real, write_text_string, write_text_word,    write_text_duration,
+	write_text_hist, typed_args_text,   write_text_repeats, write_text_word,
 };
 
 /* --- JSON --- */
 
-static void json_add(struct typed_writer *w, const char *name, struct json_object *value)
+static void write_json_add(struct typed_writer *w, const char *name, struct json_object *value)
 {
 	struct json_object *top = w->stack[w->depth];
 
@@ -132,15 +134,15 @@ static void json_add(struct typed_writer *w, const char *name, struct json_objec
 }
 
 /* Opens an object or array. stack[0] is the whole value; stack[d] is the open object or array at depth d. */
-static void json_open(struct typed_writer *w, const char *name, bool array)
+static void write_json_open(struct typed_writer *w, const char *name, bool array)
 {
 	struct json_object *value = array ? json_object_new_array() : json_object_new_object();
 
-	json_add(w, name, value);
+	write_json_add(w, name, value);
 	w->stack[++w->depth] = value;
 }
 
-static void json_close(struct typed_writer *w)
+static void write_json_close(struct typed_writer *w)
 {
 	w->stack[w->depth--] = NULL;
 }
@@ -157,41 +159,41 @@ struct json_object *gpubpf_json_int(uint64_t v, bool is_signed, bool wide_as_tex
 	return json_object_new_string(text);
 }
 
-static void json_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
+static void write_json_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
 {
-	json_add(w, name, gpubpf_json_int(v, is_signed, w->names && w->names->wide_as_text));
+	write_json_add(w, name, gpubpf_json_int(v, is_signed, w->names && w->names->wide_as_text));
 }
 
-static void json_duration(struct typed_writer *w, const char *name, uint64_t ns)
+static void write_json_duration(struct typed_writer *w, const char *name, uint64_t ns)
 {
-	json_integer(w, name, ns, false);
+	write_json_integer(w, name, ns, false);
 }
 
-static void json_boolean(struct typed_writer *w, const char *name, bool v)
+static void write_json_boolean(struct typed_writer *w, const char *name, bool v)
 {
-	json_add(w, name, json_object_new_boolean(v));
+	write_json_add(w, name, json_object_new_boolean(v));
 }
 
 /* Writes a floating-point number. JSON has no infinities and NaN, so they are written as strings. */
-static void json_real(struct typed_writer *w, const char *name, double v)
+static void write_json_real(struct typed_writer *w, const char *name, double v)
 {
 	bool finite = v - v == 0;
 
-	json_add(w, name,
-		 finite ? json_object_new_double(v) :
-			  json_object_new_string(v != v ? "nan" :
-						 v > 0  ? "inf" :
-							  "-inf"));
+	write_json_add(w, name,
+		       finite ? json_object_new_double(v) :
+				json_object_new_string(v != v ? "nan" :
+						       v > 0  ? "inf" :
+								"-inf"));
 }
 
-static void json_string(struct typed_writer *w, const char *name, const char *s, size_t len)
+static void write_json_string(struct typed_writer *w, const char *name, const char *s, size_t len)
 {
-	json_add(w, name, json_object_new_string_len(s, (int)len));
+	write_json_add(w, name, json_object_new_string_len(s, (int)len));
 }
 
-static void json_word(struct typed_writer *w, const char *name, const char *s)
+static void write_json_word(struct typed_writer *w, const char *name, const char *s)
 {
-	json_add(w, name, json_object_new_string(s));
+	write_json_add(w, name, json_object_new_string(s));
 }
 
 struct json_object *gpubpf_hist_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text)
@@ -229,7 +231,8 @@ struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shap
 	return o;
 }
 
-static void json_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape, const uint64_t *slot)
+static void write_json_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+			    const uint64_t *slot)
 {
 	struct json_object *o = json_object_new_object();
 	bool wide_as_text = w->names && w->names->wide_as_text;
@@ -237,10 +240,20 @@ static void json_hist(struct typed_writer *w, const char *name, const struct gpu
 	json_object_object_add(o, "count", gpubpf_json_int(gpubpf_hist_count(shape, slot), false, wide_as_text));
 	json_object_object_add(o, "histogram", gpubpf_hist_json(shape, slot, wide_as_text));
 	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, slot, wide_as_text));
-	json_add(w, name, o);
+	write_json_add(w, name, o);
 }
 
 const struct typed_ops gpubpf_typed_json_ops = {
-	json_open, json_close,    json_integer, json_boolean,    json_real, json_string,
-	json_word, json_duration, json_hist,    typed_args_json, NULL,      NULL,
+	write_json_open,
+	write_json_close,
+	write_json_integer,
+	write_json_boolean,
+	write_json_real,
+	write_json_string,
+	write_json_word,
+	write_json_duration,
+	write_json_hist,
+	typed_args_json,
+	NULL,
+	NULL,
 };

@@ -12,14 +12,14 @@
 #define MAX_COPY 16384 /* largest private copy of one argument in bytes */
 #define DEVICE_SPACES (GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD)
 
-static const struct gpubpf_access *argument(const struct call *c, unsigned reg)
+static const struct gpubpf_access *get_access(const struct call *c, unsigned reg)
 {
 	return &c->facts->arg[reg - 1];
 }
 
 static bool is_stack_only(const struct call *c, unsigned reg)
 {
-	return argument(c, reg)->spaces == GPUBPF_SPACE_STACK;
+	return get_access(c, reg)->spaces == GPUBPF_SPACE_STACK;
 }
 
 struct branch {
@@ -49,7 +49,7 @@ static void end_if(const struct call *c, const struct branch *b)
 	LLVMPositionBuilderAtEnd(c->l->b, b->after);
 }
 
-static LLVMValueRef below_limit(const struct call *c, unsigned reg)
+static LLVMValueRef emit_limit_test(const struct call *c, unsigned reg)
 {
 	return LLVMBuildICmp(c->l->b, LLVMIntULT, get(c, reg), low_const(c->l, GPUBPF_PTR_LIMIT), "");
 }
@@ -57,7 +57,7 @@ static LLVMValueRef below_limit(const struct call *c, unsigned reg)
 /* Copies the bytes of the context to which an argument points into the argument's private copy. */
 static int copy_ctx(const struct call *c, unsigned reg)
 {
-	const struct gpubpf_access *a = argument(c, reg);
+	const struct gpubpf_access *a = get_access(c, reg);
 
 	if (a->off_min != a->off_max)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_CTX_ACCESS, c->pc,
@@ -76,9 +76,9 @@ static int copy_ctx(const struct call *c, unsigned reg)
  * Returns the bytes to which an argument points if they are read-only data known at compile time, or NULL. The code
  * then reads no memory.
  */
-static const char *known_bytes(const struct call *c, unsigned reg, uint64_t size)
+static const char *find_known_bytes(const struct call *c, unsigned reg, uint64_t size)
 {
-	const struct gpubpf_access *a = argument(c, reg);
+	const struct gpubpf_access *a = get_access(c, reg);
 	const struct gpubpf_map *map;
 
 	if (a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || a->off_min != a->off_max || a->off_min < 0)
@@ -105,7 +105,7 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 /* Copies the argument's memory to its private copy or, if `out`, the private copy to the memory. */
 static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool out)
 {
-	const struct gpubpf_access *a = argument(c, reg);
+	const struct gpubpf_access *a = get_access(c, reg);
 	bool stack = a->spaces & GPUBPF_SPACE_STACK, device = a->spaces & DEVICE_SPACES;
 	bool null = a->spaces & GPUBPF_SPACE_NULL;
 	LLVMValueRef temp = c->temp[reg];
@@ -113,7 +113,7 @@ static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool
 	struct branch on_stack, not_null;
 
 	if (stack && (device || null))
-		on_stack = begin_if(c, LLVMBuildAnd(l->b, below_limit(c, reg),
+		on_stack = begin_if(c, LLVMBuildAnd(l->b, emit_limit_test(c, reg),
 						    LLVMBuildIsNotNull(l->b, get(c, reg), ""), ""));
 	if (stack) {
 		LLVMValueRef ptr = low_stack_ptr(c->f->p, a, get(c, reg));
@@ -138,7 +138,7 @@ static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool
 		end_if(c, &on_stack);
 }
 
-static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
+static const struct gpubpf_arg_row *get_arg_row(const struct call *c, unsigned reg)
 {
 	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
 
@@ -148,7 +148,7 @@ static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
 static bool is_direct(const struct call *c, unsigned reg)
 {
 	return c->helper->class == GPUBPF_CLASS_MAP &&
-	       gpubpf_is_direct(c->helper, map_of(c), row_of(c, reg)->size, argument(c, reg));
+	       gpubpf_is_direct(c->helper, map_of(c), get_arg_row(c, reg)->size, get_access(c, reg));
 }
 
 int low_set_layout_flag(struct call *c, uint32_t what)
@@ -181,8 +181,8 @@ static int pass_value_address(struct call *c, unsigned reg)
  */
 static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 {
-	const struct gpubpf_access *a = argument(c, reg);
-	const char *known = known_bytes(c, reg, room);
+	const struct gpubpf_access *a = get_access(c, reg);
+	const char *known = find_known_bytes(c, reg, room);
 
 	c->temp[reg] = NULL;
 	if (is_stack_only(c, reg))
@@ -210,16 +210,16 @@ static int prepare_arg(struct call *c, unsigned reg, uint64_t room, LLVMValueRef
 }
 
 /* Returns the pointer that the library receives for the argument. prepare_arg() must have been called. */
-static LLVMValueRef pointer(const struct call *c, unsigned reg)
+static LLVMValueRef emit_pointer(const struct call *c, unsigned reg)
 {
-	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
+	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, get_access(c, reg), get(c, reg));
 }
 
 /* Returns the size in bytes (i64) of the memory to which an argument points. Sets *room to its maximum. */
-static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
+static LLVMValueRef emit_size(const struct call *c, unsigned reg, uint64_t *room)
 {
-	*room = argument(c, reg)->size_max;
-	switch (row_of(c, reg)->size) {
+	*room = get_access(c, reg)->size_max;
+	switch (get_arg_row(c, reg)->size) {
 	case GPUBPF_SIZE_NEXT:
 		return get(c, reg + 1);
 	case GPUBPF_SIZE_KEY:
@@ -241,7 +241,7 @@ static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 
 static bool is_pointer(const struct call *c, unsigned reg)
 {
-	return row_of(c, reg)->size != GPUBPF_SIZE_NONE;
+	return get_arg_row(c, reg)->size != GPUBPF_SIZE_NONE;
 }
 
 int low_prepare_args(struct call *c)
@@ -254,7 +254,7 @@ int low_prepare_args(struct call *c)
 
 		if (!is_pointer(c, reg))
 			continue;
-		size = size_of(c, reg, &room);
+		size = emit_size(c, reg, &room);
 		err = prepare_arg(c, reg, room, size);
 	}
 	return err;
@@ -265,8 +265,8 @@ void low_write_back(const struct call *c)
 	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++) {
 		uint64_t room;
 
-		if (row_of(c, reg)->pass == GPUBPF_PASS_OUT && c->temp[reg])
-			transfer(c, reg, size_of(c, reg, &room), true);
+		if (get_arg_row(c, reg)->pass == GPUBPF_PASS_OUT && c->temp[reg])
+			transfer(c, reg, emit_size(c, reg, &room), true);
 	}
 }
 
@@ -294,7 +294,7 @@ static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *arg
 static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	const struct gpubpf_site_desc *site = c->f->p->site;
-	const char *name = gpubpf_param_name(c->l->job->unit, argument(c, reg));
+	const char *name = gpubpf_param_name(c->l->job->unit, get_access(c, reg));
 	struct gpubpf_param_read read = { 0 };
 	char why[240] = "the parameter's name is not one constant string";
 
@@ -307,7 +307,7 @@ static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *arg
 
 unsigned low_pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
-	switch (row_of(c, reg)->pass) {
+	switch (get_arg_row(c, reg)->pass) {
 	case GPUBPF_PASS_NOT:
 		break;
 	case GPUBPF_PASS_NUMBER:
@@ -315,11 +315,11 @@ unsigned low_pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 		return 1;
 	case GPUBPF_PASS_IN:
 	case GPUBPF_PASS_OUT:
-		args[0] = pointer(c, reg);
+		args[0] = emit_pointer(c, reg);
 		return 1;
 	case GPUBPF_PASS_TEXT:
-		args[0] = pointer(c, reg);
-		args[1] = low_const(c->l, argument(c, reg)->size_max);
+		args[0] = emit_pointer(c, reg);
+		args[1] = low_const(c->l, get_access(c, reg)->size_max);
 		return 2;
 	case GPUBPF_PASS_PARAM:
 		return pass_param(c, reg, args);

@@ -60,7 +60,8 @@ static void require(struct low_frame *f, uint32_t pc, LLVMValueRef cond, unsigne
 }
 
 /* Returns an i1: whether [address, address + width) lies within the `size` bytes at run + off. */
-static LLVMValueRef within(struct low_frame *f, LLVMValueRef address, unsigned width, uint64_t off, LLVMValueRef size)
+static LLVMValueRef emit_bounds_test(struct low_frame *f, LLVMValueRef address, unsigned width, uint64_t off,
+				     LLVMValueRef size)
 {
 	struct low *l = f->p->l;
 	LLVMValueRef from = LLVMBuildSub(l->b, address, run_address(f->p, off), "");
@@ -74,8 +75,8 @@ void low_check_access(struct low_frame *f, uint32_t pc, LLVMValueRef address, un
 {
 	struct low *l = f->p->l;
 	LLVMValueRef stack = LLVMBuildLoad2(l->b, low_int(l, 8), f->p->frames, "");
-	LLVMValueRef ok = LLVMBuildOr(l->b, within(f, address, width, GPUBPF_RUN_STACK, stack),
-				      within(f, address, width, GPUBPF_RUN_MEM, f->p->mem), "");
+	LLVMValueRef ok = LLVMBuildOr(l->b, emit_bounds_test(f, address, width, GPUBPF_RUN_STACK, stack),
+				      emit_bounds_test(f, address, width, GPUBPF_RUN_MEM, f->p->mem), "");
 
 	require(f, pc, ok, GPUBPF_RUN_ACCESS, address);
 	if (aligned) {
@@ -103,7 +104,7 @@ void low_check_depth(struct low_frame *f, uint32_t depth)
  * Calls a helper that returns three numbers through pointers. The helper gets pointers to private words; the numbers
  * are then stored at checked addresses.
  */
-static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
+static void emit_coordinates(struct low_frame *f, uint32_t pc, const char *name)
 {
 	struct low *l = f->p->l;
 	LLVMValueRef args[4] = { f->p->env }, v;
@@ -121,7 +122,7 @@ static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 
 /*
  * Emits a helper call. Without facts, a helper's arguments cannot be maps or memory, except the pointers to the three
- * results of coordinates().
+ * results of emit_coordinates().
  */
 int low_check_helper(struct low_frame *f, uint32_t pc)
 {
@@ -142,7 +143,7 @@ int low_check_helper(struct low_frame *f, uint32_t pc)
 	}
 	snprintf(name, sizeof(name), "gpubpf_helper_%s", helper->name);
 	if (helper->arg[0] == GPUBPF_ARG_U64_OUT) {
-		coordinates(f, pc, name);
+		emit_coordinates(f, pc, name);
 		return 0;
 	}
 	v = low_call(l, name, &f->p->env, 1);

@@ -22,7 +22,7 @@ static LLVMValueRef load_operand_word(struct low_prog *p, uint32_t word)
 			      low_byte_ptr(l, p->env, low_const32(l, sizeof(struct gpubpf_env) + 8 * word)), "");
 }
 
-static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+static LLVMValueRef load_argument(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	struct low *l = p->l;
 	size_t off;
@@ -36,7 +36,7 @@ static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, 
 	return LLVMBuildLoad2(l->b, low_int(l, 8), low_byte_ptr(l, p->env, low_const32(l, off)), "");
 }
 
-static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
+static LLVMValueRef load_member(struct low_prog *p, const struct ctx_field *field)
 {
 	static const struct {
 		const char *name;
@@ -56,7 +56,7 @@ static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
-static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+static LLVMValueRef load_device(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	LLVMValueRef index = low_const32(p->l, i);
 	char name[64];
@@ -65,14 +65,14 @@ static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, ui
 	return low_call(p->l, name, &index, 1);
 }
 
-static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+static LLVMValueRef load_operand(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	return load_operand_word(p, ctx_field_word(field, i, p->site->site));
 }
 
-static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+static LLVMValueRef load_lanes(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
-	LLVMValueRef word = operand(p, field, i);
+	LLVMValueRef word = load_operand(p, field, i);
 	enum gpubpf_site site = p->site->site;
 
 	if (low_has_registers(p) && gpubpf_place_kind(site)->operands & GPUBPF_GIVES_BRANCH &&
@@ -81,21 +81,21 @@ static LLVMValueRef lanes(struct low_prog *p, const struct ctx_field *field, uin
 	return low_call(p->l, "gpubpf_lanes_given", &word, 1);
 }
 
-static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+static LLVMValueRef load_element(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	switch (field->source) {
 	case ARG:
-		return argument(p, field, i);
+		return load_argument(p, field, i);
 	case ENV:
-		return member(p, field);
+		return load_member(p, field);
 	case CONST:
 		return low_const(p->l, ctx_field_constant(field, i, p->site));
 	case DEVICE:
-		return device(p, field, i);
+		return load_device(p, field, i);
 	case PLACE:
-		return operand(p, field, i);
+		return load_operand(p, field, i);
 	case LANES:
-		return lanes(p, field, i);
+		return load_lanes(p, field, i);
 	}
 	return NULL;
 }
@@ -119,7 +119,7 @@ LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width)
 
 			if (from + ctx_fields[k].size <= off || from >= off + width)
 				continue;
-			v = element(p, &ctx_fields[k], i);
+			v = load_element(p, &ctx_fields[k], i);
 			if (!v)
 				return NULL;
 			sum = LLVMBuildOr(l->b, sum, shift_to(l, v, from, off), "");

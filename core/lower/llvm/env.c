@@ -74,7 +74,7 @@ static uint32_t piece(const struct gpubpf_param *param, uint32_t at)
 }
 
 /* Returns the parameter's first 8 bytes as a number (include/gpubpf/ctx.h). */
-static LLVMValueRef argument(struct low *l, uint32_t i, const struct gpubpf_param *param, low_load_param *load)
+static LLVMValueRef load_argument(struct low *l, uint32_t i, const struct gpubpf_param *param, low_load_param *load)
 {
 	LLVMValueRef v = low_const(l, 0);
 	uint32_t n;
@@ -126,7 +126,7 @@ void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const
 	for (uint32_t i = 0; i < site->nparams && i < GPUBPF_ENV_ARGS; i++)
 		if (w->args >> i & 1 && site->params[i].kind != GPUBPF_PARAM_OPAQUE)
 			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i,
-				    argument(l, i, &site->params[i], load));
+				    load_argument(l, i, &site->params[i], load));
 	if (w->bytes)
 		set_bytes(l, site, env, load);
 }

@@ -32,7 +32,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
 	LLVMDisposeMessage(text);
 }
 
-static int llvm_failed(struct low *l, const char *doing, char *why)
+static int report_llvm_error(struct low *l, const char *doing, char *why)
 {
 	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM for %s, %s: %s", l->target->name, doing,
 			why ? why : "failed");
@@ -50,7 +50,7 @@ static int open_library(struct low *l)
 	LLVMMemoryBufferRef buf = LLVMCreateMemoryBufferWithMemoryRange(l->target->library, size, "device", false);
 
 	if (LLVMGetBitcodeModuleInContext2(l->ctx, buf, &l->lib))
-		return llvm_failed(l, "reading the device library", NULL);
+		return report_llvm_error(l, "reading the device library", NULL);
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->lib); fn; fn = LLVMGetNextFunction(fn))
 		if (!LLVMIsDeclaration(fn))
 			LLVMSetLinkage(fn, LLVMLinkOnceODRLinkage);
@@ -89,7 +89,7 @@ static int verify(struct low *l, const char *doing)
 	char *why = NULL;
 
 	if (LLVMVerifyModule(l->mod, LLVMReturnStatusAction, &why))
-		return llvm_failed(l, doing, why);
+		return report_llvm_error(l, doing, why);
 	LLVMDisposeMessage(why);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int link_library(struct low *l)
 
 	l->lib = NULL;
 	if (LLVMLinkModules2(l->mod, lib))
-		return llvm_failed(l, "linking the device library", NULL);
+		return report_llvm_error(l, "linking the device library", NULL);
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn)) {
 		size_t n;
 
@@ -150,18 +150,18 @@ static int link_library(struct low *l)
 	return 0;
 }
 
-static int machine_create(struct low *l, const char *cpu, LLVMTargetMachineRef *machine)
+static int create_machine(struct low *l, const char *cpu, LLVMTargetMachineRef *machine)
 {
 	LLVMTargetRef target;
 	char *why = NULL;
 
 	l->target->init();
 	if (LLVMGetTargetFromTriple(LLVMGetTarget(l->mod), &target, &why))
-		return llvm_failed(l, "finding the target", why);
+		return report_llvm_error(l, "finding the target", why);
 	*machine = LLVMCreateTargetMachine(target, LLVMGetTarget(l->mod), cpu ? cpu : "", l->target->features,
 					   l->target->vendor_optimizes ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
 					   LLVMRelocPIC, LLVMCodeModelDefault);
-	return *machine ? 0 : llvm_failed(l, "making the target machine", NULL);
+	return *machine ? 0 : report_llvm_error(l, "making the target machine", NULL);
 }
 
 static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_blob *out)
@@ -172,7 +172,7 @@ static int compile(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_bl
 	int err;
 
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why, &buf))
-		return llvm_failed(l, "emitting", why);
+		return report_llvm_error(l, "emitting", why);
 	err = l->diag->code == GPUBPF_OK ? low_blob_copy(LLVMGetBufferStart(buf), LLVMGetBufferSize(buf), out) : -EINVAL;
 	LLVMDisposeMemoryBuffer(buf);
 	return err;
@@ -232,7 +232,7 @@ static int lower(struct low *l, const char *cpu, enum gpubpf_llvm_form form, str
 	if (!err)
 		low_dump(l, "link");
 	if (!err)
-		err = machine_create(l, cpu, &machine);
+		err = create_machine(l, cpu, &machine);
 	if (!err)
 		err = low_optimise(l, machine);
 	if (!err)

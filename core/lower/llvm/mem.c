@@ -89,7 +89,7 @@ static void release(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigne
  * Loads from private memory. The array and the stack frames are aligned to 8 bytes, so the alignment that the fact
  * states for the frame also holds in the array.
  */
-static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
+static LLVMValueRef emit_private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
 {
 	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, width), ptr, "");
 
@@ -97,13 +97,13 @@ static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
-static void private_store(struct low *l, LLVMValueRef ptr, LLVMValueRef v, unsigned width, unsigned align)
+static void emit_private_store(struct low *l, LLVMValueRef ptr, LLVMValueRef v, unsigned width, unsigned align)
 {
 	v = LLVMBuildTrunc(l->b, v, low_int(l, width), "");
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, ptr), align < width ? align : width);
 }
 
-static LLVMValueRef address_of(struct low_frame *f, unsigned reg, int32_t off)
+static LLVMValueRef emit_address(struct low_frame *f, unsigned reg, int32_t off)
 {
 	struct low *l = f->p->l;
 
@@ -126,12 +126,12 @@ typedef void (*access_fn)(struct low_frame *f, uint32_t pc, LLVMValueRef address
  * Emits an access to the memory that the fact names. If the fact allows both the stack and device memory, the code
  * compares the pointer to decide (core/model/facts.h).
  */
-static int in_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
+static int emit_for_spaces(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
 {
 	const struct gpubpf_access *a = access_of(f, pc);
 	uint32_t spaces = a->spaces & ~GPUBPF_SPACE_NULL;
 	bool stack = spaces & GPUBPF_SPACE_STACK, device = spaces & DEVICE_SPACES;
-	LLVMValueRef address = address_of(f, reg, f->p->prog->insns[pc].off);
+	LLVMValueRef address = emit_address(f, reg, f->p->prog->insns[pc].off);
 	LLVMBasicBlockRef on_stack, on_device, after;
 	struct low *l = f->p->l;
 
@@ -192,22 +192,22 @@ static void load_from(struct low_frame *f, uint32_t pc, LLVMValueRef address, LL
 	struct low *l = f->p->l;
 
 	set_loaded(f, insn,
-		   private       ? private_load(l, private, insn->width, align) :
+		   private       ? emit_private_load(l, private, insn->width, align) :
 		   insn->ordered ? acquire(l, address, insn->width) :
 				   load_bytes(l, address, insn->width, align, is_live(f, pc)));
 }
 
-static LLVMValueRef loaded_at(struct low_frame *f, uint32_t pc)
+static LLVMValueRef get_loaded_value(struct low_frame *f, uint32_t pc)
 {
 	if (!f->loaded[pc])
 		f->loaded[pc] = low_alloca(f->p, low_int(f->p->l, 8), 8, "loaded");
 	return f->loaded[pc];
 }
 
-static int checked_access(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
+static int emit_checked_access(struct low_frame *f, uint32_t pc, unsigned reg, access_fn fn)
 {
 	const struct gpubpf_insn *insn = &f->p->prog->insns[pc];
-	LLVMValueRef address = address_of(f, reg, insn->off);
+	LLVMValueRef address = emit_address(f, reg, insn->off);
 
 	low_check_access(f, pc, address, insn->width, insn->kind == GPUBPF_INSN_ATOMIC || insn->ordered);
 	fn(f, pc, address, NULL);
@@ -223,7 +223,7 @@ int low_load(struct low_frame *f, uint32_t pc)
 	int err;
 
 	if (l->job->checked)
-		return checked_access(f, pc, insn->src, load_from);
+		return emit_checked_access(f, pc, insn->src, load_from);
 	if (access_of(f, pc)->spaces == GPUBPF_SPACE_CTX) {
 		if (access_of(f, pc)->off_min != access_of(f, pc)->off_max)
 			return gpubpf_diag_set(l->diag, GPUBPF_E_CTX_ACCESS, pc,
@@ -238,9 +238,9 @@ int low_load(struct low_frame *f, uint32_t pc)
 		set_loaded(f, insn, low_const(l, known));
 		return 0;
 	}
-	err = in_spaces(f, pc, insn->src, load_from);
+	err = emit_for_spaces(f, pc, insn->src, load_from);
 	if (!err && f->p->rmw[pc])
-		LLVMBuildStore(l->b, low_get(f, insn->dst), loaded_at(f, pc));
+		LLVMBuildStore(l->b, low_get(f, insn->dst), get_loaded_value(f, pc));
 	return err;
 }
 
@@ -327,11 +327,12 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 	struct low *l = f->p->l;
 
 	if (private) {
-		private_store(l, private, v, insn->width, align);
+		emit_private_store(l, private, v, insn->width, align);
 	} else if (insn->ordered) {
 		release(l, address, v, insn->width);
 	} else if (!l->job->checked && low_is_atomic_add(f->p, pc)) {
-		LLVMValueRef old = LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");
+		LLVMValueRef old = LLVMBuildLoad2(l->b, low_int(l, 8),
+						  get_loaded_value(f, f->p->prog->facts->insn[pc].other), "");
 
 		add[0] = address;
 		add[1] = LLVMBuildSub(l->b, v, old, "");
@@ -345,7 +346,7 @@ int low_store(struct low_frame *f, uint32_t pc)
 {
 	unsigned reg = f->p->prog->insns[pc].dst;
 
-	return f->p->l->job->checked ? checked_access(f, pc, reg, store_to) : in_spaces(f, pc, reg, store_to);
+	return f->p->l->job->checked ? emit_checked_access(f, pc, reg, store_to) : emit_for_spaces(f, pc, reg, store_to);
 }
 
 static const struct {
@@ -374,7 +375,7 @@ static void set_fetched(struct low_frame *f, const struct gpubpf_insn *insn, LLV
 		low_set(f, insn->src, old);
 }
 
-static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_insn *insn, LLVMValueRef address)
+static void emit_device_atomic(struct low_frame *f, uint32_t pc, const struct gpubpf_insn *insn, LLVMValueRef address)
 {
 	LLVMValueRef args[3], v = low_get(f, insn->src), old;
 	LLVMBasicBlockRef after = NULL;
@@ -404,10 +405,10 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 }
 
 /* Emits an atomic on private memory as a load and a store, because no other lane accesses this memory. */
-static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef ptr)
+static void emit_private_atomic(struct low_frame *f, const struct gpubpf_insn *insn, LLVMValueRef ptr)
 {
 	struct low *l = f->p->l;
-	LLVMValueRef old = private_load(l, ptr, insn->width, insn->width), s = low_get(f, insn->src), v = s;
+	LLVMValueRef old = emit_private_load(l, ptr, insn->width, insn->width), s = low_get(f, insn->src), v = s;
 	LLVMTypeRef type = low_int(l, insn->width);
 
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
@@ -417,25 +418,26 @@ static void atomic_private(struct low_frame *f, const struct gpubpf_insn *insn, 
 				    s, old, "");
 	else if (atomics[insn->op].op)
 		v = LLVMBuildBinOp(l->b, atomics[insn->op].op, old, s, "");
-	private_store(l, ptr, v, insn->width, insn->width);
+	emit_private_store(l, ptr, v, insn->width, insn->width);
 	set_fetched(f, insn, old);
 }
 
-static void atomic_on(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private)
+static void emit_atomic_on(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private)
 {
 	struct gpubpf_insn insn = f->p->prog->insns[pc];
 
 	if (!f->p->l->job->checked && (f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_UNUSED))
 		insn.op = GPUBPF_ATOMIC_ADD;
 	if (private)
-		atomic_private(f, &insn, private);
+		emit_private_atomic(f, &insn, private);
 	else
-		atomic_device(f, pc, &insn, address);
+		emit_device_atomic(f, pc, &insn, address);
 }
 
 int low_atomic(struct low_frame *f, uint32_t pc)
 {
 	unsigned reg = f->p->prog->insns[pc].dst;
 
-	return f->p->l->job->checked ? checked_access(f, pc, reg, atomic_on) : in_spaces(f, pc, reg, atomic_on);
+	return f->p->l->job->checked ? emit_checked_access(f, pc, reg, emit_atomic_on) :
+				       emit_for_spaces(f, pc, reg, emit_atomic_on);
 }

@@ -14,19 +14,19 @@
 static int expand(struct low_frame *f, uint32_t first);
 
 /* Returns the pc of the next instruction. A 64-bit immediate load takes two entries. */
-static uint32_t next(const struct low_frame *f, uint32_t pc)
+static uint32_t get_next_pc(const struct low_frame *f, uint32_t pc)
 {
 	return pc + (f->p->prog->insns[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1);
 }
 
-static uint32_t flags(const struct low_frame *f, uint32_t pc)
+static uint32_t get_flags(const struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_facts *facts = f->p->prog->facts;
 
 	return f->p->l->job->checked ? GPUBPF_FACT_REACHED : facts->insn[pc].flags;
 }
 
-static LLVMBasicBlockRef block_at(struct low_frame *f, uint32_t pc)
+static LLVMBasicBlockRef get_block(struct low_frame *f, uint32_t pc)
 {
 	char name[24];
 
@@ -52,31 +52,31 @@ static void jump_cond(struct low_frame *f, uint32_t pc)
 	const struct gpubpf_insn *insn = &f->p->prog->insns[pc];
 	struct low *l = f->p->l;
 	LLVMBasicBlockRef taken, on;
-	uint32_t what = flags(f, pc);
+	uint32_t what = get_flags(f, pc);
 	LLVMValueRef cond;
 
 	if (what & GPUBPF_FACT_ALWAYS) {
-		LLVMBuildBr(l->b, block_at(f, insn->target));
+		LLVMBuildBr(l->b, get_block(f, insn->target));
 		return;
 	}
 	if (what & GPUBPF_FACT_NEVER) {
-		LLVMBuildBr(l->b, block_at(f, next(f, pc)));
+		LLVMBuildBr(l->b, get_block(f, get_next_pc(f, pc)));
 		return;
 	}
 	cond = low_condition(f, insn);
-	on = block_at(f, next(f, pc));
+	on = get_block(f, get_next_pc(f, pc));
 	if (!l->job->checked) {
-		LLVMBuildCondBr(l->b, cond, block_at(f, insn->target), on);
+		LLVMBuildCondBr(l->b, cond, get_block(f, insn->target), on);
 		return;
 	}
 	taken = low_block(f->p, "taken");
 	LLVMBuildCondBr(l->b, cond, taken, on);
 	LLVMPositionBuilderAtEnd(l->b, taken);
 	low_check_branch(f, pc);
-	LLVMBuildBr(l->b, block_at(f, insn->target));
+	LLVMBuildBr(l->b, get_block(f, insn->target));
 }
 
-static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
+static int emit_imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 {
 	struct low *l = f->p->l;
 	LLVMValueRef args[12], v;
@@ -112,7 +112,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	return 0;
 }
 
-static int too_deep(struct low_frame *f, uint32_t pc)
+static int refuse_depth(struct low_frame *f, uint32_t pc)
 {
 	return gpubpf_diag_set(f->p->l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest deeper than %d functions",
 			       GPUBPF_MAX_FRAMES);
@@ -153,7 +153,7 @@ int low_rounds_begin(struct low_frame *f, uint32_t pc, struct low_rounds *r)
 
 	*r = (struct low_rounds){ .f = f, .header = low_block(f->p, "ask"), .i = low_alloca(f->p, low_int(l, 8), 8, "i") };
 	if (f->depth + 1 >= GPUBPF_MAX_FRAMES)
-		return too_deep(f, pc);
+		return refuse_depth(f, pc);
 	LLVMBuildStore(l->b, low_const(l, 0), r->i);
 	LLVMBuildBr(l->b, r->header);
 	LLVMPositionBuilderAtEnd(l->b, r->header);
@@ -216,7 +216,7 @@ static int call_local(struct low_frame *f, uint32_t pc)
 		low_check_branch(f, pc);
 	if (callee.depth >= GPUBPF_MAX_FRAMES) {
 		if (!l->job->checked)
-			return too_deep(f, pc);
+			return refuse_depth(f, pc);
 		low_check_fail(f, pc, GPUBPF_RUN_DEPTH, low_const(l, 0));
 		return 0;
 	}
@@ -241,7 +241,7 @@ static bool ends_block(const struct gpubpf_insn *insn)
 	return insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND || insn->kind == GPUBPF_INSN_EXIT;
 }
 
-static int instruction(struct low_frame *f, uint32_t pc)
+static int emit_insn(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &f->p->prog->insns[pc];
 	struct low *l = f->p->l;
@@ -259,7 +259,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 	case GPUBPF_INSN_JUMP:
 		if (l->job->checked)
 			low_check_branch(f, pc);
-		LLVMBuildBr(l->b, block_at(f, insn->target));
+		LLVMBuildBr(l->b, get_block(f, insn->target));
 		return 0;
 	case GPUBPF_INSN_JCOND:
 		jump_cond(f, pc);
@@ -272,7 +272,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 		LLVMBuildBr(l->b, f->ret);
 		return 0;
 	case GPUBPF_INSN_IMM64:
-		return imm64(f, insn);
+		return emit_imm64(f, insn);
 	case GPUBPF_INSN_HI:
 		break;
 	}
@@ -290,7 +290,7 @@ static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t
 		const struct gpubpf_insn *insn = &prog->insns[pc];
 		uint32_t after;
 
-		if (!(flags(f, pc) & GPUBPF_FACT_REACHED)) {
+		if (!(get_flags(f, pc) & GPUBPF_FACT_REACHED)) {
 			emit_past_end(f, pc);
 			return 0;
 		}
@@ -298,12 +298,12 @@ static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t
 			return gpubpf_diag_set(l->diag, GPUBPF_E_TOO_COMPLEX, pc,
 					       "with its sub-programs expanded in line, the site has more than %d instructions",
 					       LOW_MAX_EXPANDED);
-		after = next(f, pc);
+		after = get_next_pc(f, pc);
 		if (insn->kind == GPUBPF_INSN_JCOND && after >= prog->ninsns) {
 			emit_past_end(f, pc);
 			return 0;
 		}
-		err = instruction(f, pc);
+		err = emit_insn(f, pc);
 		if (err < 0)
 			return err;
 		if (insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND)
@@ -317,7 +317,7 @@ static int expand_block(struct low_frame *f, uint32_t pc, bool *begins, uint32_t
 			return 0;
 		}
 		if (begins[after]) {
-			LLVMBuildBr(l->b, block_at(f, after));
+			LLVMBuildBr(l->b, get_block(f, after));
 			pending[(*npending)++] = after;
 			return 0;
 		}
@@ -373,7 +373,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 		return -ENOMEM;
 	find_begins(f->p->prog, begins);
 	begin_may_goto(f);
-	LLVMBuildBr(l->b, block_at(f, first));
+	LLVMBuildBr(l->b, get_block(f, first));
 	pending[npending++] = first;
 	while (npending) {
 		uint32_t pc = pending[--npending];
@@ -381,7 +381,7 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 		if (seen[pc])
 			continue;
 		seen[pc] = true;
-		LLVMPositionBuilderAtEnd(l->b, block_at(f, pc));
+		LLVMPositionBuilderAtEnd(l->b, get_block(f, pc));
 		err = expand_block(f, pc, begins, pending, &npending);
 		if (err < 0)
 			return err;
@@ -400,7 +400,7 @@ static int expand(struct low_frame *f, uint32_t first)
 	return err;
 }
 
-static LLVMValueRef env_arena(struct low_prog *p)
+static LLVMValueRef load_arena(struct low_prog *p)
 {
 	struct low *l = p->l;
 	LLVMValueRef at = low_byte_ptr(l, p->env, low_const32(l, offsetof(struct gpubpf_env, arena)));
@@ -421,7 +421,7 @@ static void set_arguments(struct low_frame *f)
 		low_set(f, GPUBPF_R1, low_const(l, GPUBPF_PTR_CTX));
 		return;
 	}
-	run = LLVMBuildAdd(l->b, env_arena(f->p), low_const(l, gpubpf_lower_run(l->job, f->p->index)), "run");
+	run = LLVMBuildAdd(l->b, load_arena(f->p), low_const(l, gpubpf_lower_run(l->job, f->p->index)), "run");
 	low_set(f, GPUBPF_R1, LLVMBuildAdd(l->b, run, low_const(l, GPUBPF_RUN_MEM), ""));
 	low_set(f, GPUBPF_R2,
 		low_device_load(l, LLVMBuildAdd(l->b, run, low_const(l, offsetof(struct gpubpf_run, mem_size)), ""), 8, 8));

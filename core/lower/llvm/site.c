@@ -63,7 +63,7 @@ static void store_r0(struct low_prog *p)
 }
 
 /* Emits one program of the site. Leaves the builder in a new block after the program. */
-static int site_program(struct low_prog *p, uint32_t index)
+static int emit_program(struct low_prog *p, uint32_t index)
 {
 	struct low *l = p->l;
 	int err;
@@ -79,7 +79,7 @@ static int site_program(struct low_prog *p, uint32_t index)
 	return err;
 }
 
-static int site_body(struct low_prog *p)
+static int emit_body(struct low_prog *p)
 {
 	struct low *l = p->l;
 	LLVMBasicBlockRef body;
@@ -90,7 +90,7 @@ static int site_body(struct low_prog *p)
 	LLVMPositionBuilderAtEnd(l->b, body);
 	p->r0 = low_alloca(p, low_int(l, 8), 8, "r0");
 	for (uint32_t i = 0; i < p->site->nprogs; i++) {
-		int err = site_program(p, p->site->progs[i]);
+		int err = emit_program(p, p->site->progs[i]);
 
 		if (err < 0)
 			return err;
@@ -103,7 +103,7 @@ static int site_body(struct low_prog *p)
 	return 0;
 }
 
-static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v, unsigned align)
+static void store_env_field(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v, unsigned align)
 {
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
@@ -116,8 +116,8 @@ static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
 	LLVMValueRef env = low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
 
-	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
+	store_env_field(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
+	store_env_field(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
 	return env;
 }
 
@@ -142,14 +142,15 @@ static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site,
 	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
 	*env = make_env(l, site);
-	env_set(l, *env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""), 8);
-	env_set(l, *env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
-	env_set(l, *env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
+	store_env_field(l, *env, offsetof(struct gpubpf_env, arena),
+			LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""), 8);
+	store_env_field(l, *env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
+	store_env_field(l, *env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
 	return kernel;
 }
 
 /* Emits gpubpf_run_<i>, a kernel that runs the site once. */
-static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
+static void emit_kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMValueRef env;
 	char name[32];
@@ -251,7 +252,7 @@ static bool ends_threads(const struct low *l, uint32_t site)
 }
 
 /* Emits gpubpf_inline_<i>(), which runs the site. Its body is the text that a target inserts into a GPU kernel. */
-static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
+static void emit_inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMTypeRef param = low_int(l, 8);
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), &param, l->target->inline_arguments, false);
@@ -286,10 +287,10 @@ int low_site(struct low *l, uint32_t site)
 
 	p.fn = declare_site(l, site);
 	p.env = LLVMGetParam(p.fn, 0);
-	err = site_body(&p);
+	err = emit_body(&p);
 	if (!err && l->opts->kernels)
-		kernel(l, site, p.fn);
+		emit_kernel(l, site, p.fn);
 	if (!err && l->opts->inlined)
-		inlined(l, site, p.fn);
+		emit_inlined(l, site, p.fn);
 	return err;
 }

@@ -124,15 +124,15 @@ int low_stack_cut(struct low_prog *p)
 }
 
 /* Returns the index of the lowest byte that an access may touch, counted in the sequence of all frames. */
-static uint32_t lowest(const struct gpubpf_access *a, uint32_t frame)
+static uint32_t get_lowest_offset(const struct gpubpf_access *a, uint32_t frame)
 {
 	return frame * GPUBPF_STACK_SIZE + GPUBPF_STACK_SIZE + a->off_min;
 }
 
-static LLVMValueRef ptr_in(struct low_prog *p, const struct gpubpf_access *a, uint32_t frame, LLVMValueRef ptr)
+static LLVMValueRef emit_frame_ptr(struct low_prog *p, const struct gpubpf_access *a, uint32_t frame, LLVMValueRef ptr)
 {
 	struct low *l = p->l;
-	uint32_t at = lowest(a, frame);
+	uint32_t at = get_lowest_offset(a, frame);
 	const struct low_segment *seg;
 	LLVMValueRef index;
 
@@ -151,12 +151,12 @@ LLVMValueRef low_stack_ptr(struct low_prog *p, const struct gpubpf_access *a, LL
 {
 	bool fixed = a->frame != GPUBPF_ANY_FRAME && a->off_min == a->off_max;
 
-	return ptr_in(p, a, a->frame == GPUBPF_ANY_FRAME ? 0 : a->frame, fixed ? NULL : ptr);
+	return emit_frame_ptr(p, a, a->frame == GPUBPF_ANY_FRAME ? 0 : a->frame, fixed ? NULL : ptr);
 }
 
 LLVMValueRef low_stack_ptr_current(struct low_frame *f, const struct gpubpf_access *a, int reg, LLVMValueRef ptr)
 {
 	if (reg == GPUBPF_R10 && a->frame == GPUBPF_ANY_FRAME && a->off_min == a->off_max)
-		return ptr_in(f->p, a, f->depth, NULL);
+		return emit_frame_ptr(f->p, a, f->depth, NULL);
 	return low_stack_ptr(f->p, a, ptr);
 }

@@ -23,24 +23,24 @@ struct call {
 	const struct gpubpf_map *map; /* map for which code is emitted, or NULL */
 };
 
-static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
+static const struct gpubpf_access *get_access(const struct call *call, uint32_t arg)
 {
 	return &call->facts->arg[arg - 1];
 }
 
 static bool is_stack_only(const struct call *call, uint32_t arg)
 {
-	return !(argument(call, arg)->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL));
+	return !(get_access(call, arg)->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL));
 }
 
-static const struct gpubpf_arg_row *row_of(const struct call *call, uint32_t arg)
+static const struct gpubpf_arg_row *get_arg_row(const struct call *call, uint32_t arg)
 {
 	return gpubpf_arg_row(gpubpf_helper_arg(call->helper, (int)arg - 1, call->map ? call->map->type : NULL));
 }
 
 static bool is_direct(const struct call *call, uint32_t arg)
 {
-	return call->map && gpubpf_is_direct(call->helper, call->map, row_of(call, arg)->size, argument(call, arg));
+	return call->map && gpubpf_is_direct(call->helper, call->map, get_arg_row(call, arg)->size, get_access(call, arg));
 }
 
 /* Emits the declaration of an argument's private copy, if the argument needs a copy. */
@@ -52,7 +52,7 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 		text_add(call->c->t, "ulong t%u[1]; ", arg);
 		return 0;
 	}
-	if (argument(call, arg)->spaces & GPUBPF_SPACE_CTX)
+	if (get_access(call, arg)->spaces & GPUBPF_SPACE_CTX)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
 				       "helper %s cannot access memory of the context", call->helper->name);
 	if (room > MAX_COPY)
@@ -65,12 +65,12 @@ static int declare(const struct call *call, uint32_t arg, uint64_t room)
 }
 
 /* Emits an argument as a pointer to private memory. */
-static void pointer(const struct call *call, uint32_t arg)
+static void emit_pointer(const struct call *call, uint32_t arg)
 {
 	char index[48];
 
 	if (is_stack_only(call, arg))
-		text_add(call->c->t, "stack + %s", clc_stack_index(call->c, argument(call, arg), arg, 0, index));
+		text_add(call->c->t, "stack + %s", clc_stack_index(call->c, get_access(call, arg), arg, 0, index));
 	else
 		text_add(call->c->t, "(GPUBPF_PRIVATE uchar *)t%u", arg);
 }
@@ -79,7 +79,7 @@ static void pointer(const struct call *call, uint32_t arg)
 static void copy(const struct call *call, uint32_t arg, const char *size, bool out)
 {
 	static const struct gpubpf_access anywhere = { .frame = GPUBPF_ANY_FRAME };
-	bool stack = argument(call, arg)->spaces & GPUBPF_SPACE_STACK;
+	bool stack = get_access(call, arg)->spaces & GPUBPF_SPACE_STACK;
 	struct text *t = call->c->t;
 	char index[48];
 
@@ -103,10 +103,10 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 }
 
 /* Returns an expression for the size of the memory to which an argument points. Sets *room to its maximum in bytes. */
-static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room, char text[24])
+static const char *emit_size(const struct call *call, uint32_t arg, uint64_t *room, char text[24])
 {
-	*room = argument(call, arg)->size_max;
-	switch (row_of(call, arg)->size) {
+	*room = get_access(call, arg)->size_max;
+	switch (get_arg_row(call, arg)->size) {
 	case GPUBPF_SIZE_NEXT:
 		snprintf(text, 24, "r%u", arg + 1);
 		return text;
@@ -134,7 +134,7 @@ static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room
  */
 static bool is_word(const struct call *call, uint32_t arg)
 {
-	return row_of(call, arg)->pass == GPUBPF_PASS_OUT && row_of(call, arg)->size == GPUBPF_SIZE_WORD;
+	return get_arg_row(call, arg)->pass == GPUBPF_PASS_OUT && get_arg_row(call, arg)->size == GPUBPF_SIZE_WORD;
 }
 
 static int prepare_args(const struct call *call)
@@ -148,9 +148,9 @@ static int prepare_args(const struct call *call)
 		int err;
 
 		words += is_word(call, arg);
-		if (row_of(call, arg)->size == GPUBPF_SIZE_NONE || is_word(call, arg))
+		if (get_arg_row(call, arg)->size == GPUBPF_SIZE_NONE || is_word(call, arg))
 			continue;
-		size = size_of(call, arg, &room, text);
+		size = emit_size(call, arg, &room, text);
 		err = declare(call, arg, room);
 		if (err < 0)
 			return err;
@@ -163,7 +163,7 @@ static int prepare_args(const struct call *call)
 
 static void write_back_word(const struct call *call, uint32_t arg, uint32_t i)
 {
-	const struct gpubpf_access *access = argument(call, arg);
+	const struct gpubpf_access *access = get_access(call, arg);
 	bool stack = access->spaces & GPUBPF_SPACE_STACK, device = access->spaces & ~GPUBPF_SPACE_STACK;
 	struct text *t = call->c->t;
 	char index[48];
@@ -188,8 +188,8 @@ static void write_back(const struct call *call)
 
 		if (is_word(call, arg))
 			write_back_word(call, arg, words++);
-		else if (row_of(call, arg)->pass == GPUBPF_PASS_OUT)
-			copy(call, arg, size_of(call, arg, &room, text), true);
+		else if (get_arg_row(call, arg)->pass == GPUBPF_PASS_OUT)
+			copy(call, arg, emit_size(call, arg, &room, text), true);
 	}
 }
 
@@ -215,7 +215,7 @@ static void pass_param(const struct call *call, uint32_t arg)
 static int pass_named(const struct call *call, uint32_t arg)
 {
 	const struct gpubpf_site_desc *desc = call->c->desc;
-	const char *name = gpubpf_param_name(call->c->job->unit, argument(call, arg));
+	const char *name = gpubpf_param_name(call->c->job->unit, get_access(call, arg));
 	struct gpubpf_param_read read = { 0 };
 	char why[240] = "the parameter's name is not one constant string";
 
@@ -233,7 +233,7 @@ static int pass_all(const struct call *call)
 	int err = 0;
 
 	for (uint32_t arg = 1; !err && arg <= 5; arg++) {
-		enum gpubpf_pass pass = row_of(call, arg)->pass;
+		enum gpubpf_pass pass = get_arg_row(call, arg)->pass;
 
 		if (pass == GPUBPF_PASS_NUMBER) {
 			text_add(t, ", r%u", arg);
@@ -247,10 +247,10 @@ static int pass_all(const struct call *call)
 			text_add(t, ", &x[%u]", words++);
 		} else if (pass != GPUBPF_PASS_NOT) {
 			text_add(t, ", ");
-			pointer(call, arg);
+			emit_pointer(call, arg);
 		}
 		if (pass == GPUBPF_PASS_TEXT)
-			text_add(t, ", %uUL", argument(call, arg)->size_max);
+			text_add(t, ", %uUL", get_access(call, arg)->size_max);
 	}
 	return err;
 }

@@ -63,7 +63,7 @@ static void store(struct clc *c, uint32_t pc)
 		 clc_source(insn, s));
 }
 
-static void atomic(struct clc *c, uint32_t pc)
+static void emit_atomic(struct clc *c, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
@@ -106,7 +106,7 @@ static void emit_exit(struct clc *c, bool calls)
 }
 
 /* Emits a call of a helper that returns three numbers through pointers. */
-static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *helper)
+static void emit_coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *helper)
 {
 	text_add(c->t, "{ u64 x[3]; r0 = (u64)gpubpf_helper_%s(env, &x[0], &x[1], &x[2]);\n", helper->name);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -119,7 +119,7 @@ static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *
 
 /*
  * Emits a helper call. Without facts, a helper's arguments cannot be maps or memory, except the pointers to the three
- * results of coordinates().
+ * results of emit_coordinates().
  */
 static void call(struct clc *c, uint32_t pc)
 {
@@ -131,14 +131,14 @@ static void call(struct clc *c, uint32_t pc)
 	if (helper && helper->class == GPUBPF_CLASS_ENDS)
 		text_add(c->t, "*ended = 1; return 0;\n");
 	else if (helper && helper->class == GPUBPF_CLASS_ENV && helper->arg[0] == GPUBPF_ARG_U64_OUT)
-		coordinates(c, pc, helper);
+		emit_coordinates(c, pc, helper);
 	else if (helper && helper->class == GPUBPF_CLASS_ENV && helper->arg[0] == GPUBPF_ARG_NONE)
 		text_add(c->t, "r0 = (u64)gpubpf_helper_%s(env);\n", helper->name);
 	else
 		fail(c, "", GPUBPF_RUN_HELPER, pc, number);
 }
 
-static int instruction(struct clc *c, uint32_t pc, bool calls)
+static int emit_insn(struct clc *c, uint32_t pc, bool calls)
 {
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
@@ -153,7 +153,7 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 		store(c, pc);
 		break;
 	case GPUBPF_INSN_ATOMIC:
-		atomic(c, pc);
+		emit_atomic(c, pc);
 		break;
 	case GPUBPF_INSN_JCOND:
 		text_add(c->t, "if ");
@@ -206,7 +206,7 @@ static bool mark_blocks(const struct gpubpf_prog *prog, bool *begins)
 	return calls;
 }
 
-static void entry(struct clc *c, bool calls)
+static void emit_entry(struct clc *c, bool calls)
 {
 	struct text *t = c->t;
 
@@ -238,14 +238,14 @@ int clc_checked_program(struct clc *c)
 	if (!begins)
 		return -ENOMEM;
 	calls = mark_blocks(c->prog, begins);
-	entry(c, calls);
+	emit_entry(c, calls);
 	for (uint32_t pc = 0; pc < c->prog->ninsns && !err; pc++) {
 		if (begins[pc])
 			text_add(c->t, "\t\tcase %u:\n", pc);
 		if (c->prog->insns[pc].kind == GPUBPF_INSN_HI)
 			continue;
 		text_add(c->t, "\t\t\t");
-		err = instruction(c, pc, calls);
+		err = emit_insn(c, pc, calls);
 	}
 	text_add(c->t, "\t\t}\n");
 	fail(c, "\t\t", GPUBPF_RUN_END, c->prog->ninsns, "0");

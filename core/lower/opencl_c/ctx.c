@@ -9,7 +9,7 @@
 #include "core/model/diag.h"
 #include "core/lower/ctx.h"
 
-static const struct ctx_field *field_at(uint32_t off)
+static const struct ctx_field *find_field(uint32_t off)
 {
 	for (uint32_t i = 0; i < ctx_nfields; i++)
 		if (off >= ctx_fields[i].off && off < ctx_fields[i].off + ctx_fields[i].count * ctx_fields[i].size)
@@ -26,7 +26,7 @@ static void emit_operand_word(struct clc *c, uint32_t word)
 		text_add(c->t, "((GPUBPF_PRIVATE const u64 *)(env + 1))[%u]", word);
 }
 
-static void element(struct clc *c, const struct ctx_field *field, uint32_t index)
+static void emit_element(struct clc *c, const struct ctx_field *field, uint32_t index)
 {
 	switch (field->source) {
 	case ARG:
@@ -59,7 +59,7 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width)
 {
 	static const char *const type[] = { [1] = "(u8)", [2] = "(u16)", [4] = "(u32)" };
-	const struct ctx_field *field = field_at(off);
+	const struct ctx_field *field = find_field(off);
 	uint32_t in, index;
 
 	if (!field) {
@@ -72,11 +72,11 @@ int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width)
 		return gpubpf_diag_set(c->diag, GPUBPF_E_CTX_ACCESS, pc,
 				       "a read of %u bytes at context offset %u spans two fields", width, off);
 	if (width == field->size) {
-		element(c, field, index);
+		emit_element(c, field, index);
 		return 0;
 	}
 	text_add(c->t, "%s(", type[width]);
-	element(c, field, index);
+	emit_element(c, field, index);
 	text_add(c->t, " >> %u)", 8 * in);
 	return 0;
 }

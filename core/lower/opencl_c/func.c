@@ -9,7 +9,7 @@
 #include "opencl_c.h"
 #include "core/model/diag.h"
 
-static const struct gpubpf_func *func_of(const struct clc *c)
+static const struct gpubpf_func *get_func(const struct clc *c)
 {
 	return &c->prog->funcs[c->func];
 }
@@ -19,7 +19,7 @@ static bool reached(const struct clc *c, uint32_t pc)
 	return c->prog->facts->insn[pc].flags & GPUBPF_FACT_REACHED;
 }
 
-static int func_at(const struct clc *c, uint32_t pc)
+static int find_func(const struct clc *c, uint32_t pc)
 {
 	for (uint32_t i = 0; i < c->prog->nfuncs; i++)
 		if (c->prog->funcs[i].first == pc)
@@ -27,7 +27,7 @@ static int func_at(const struct clc *c, uint32_t pc)
 	return gpubpf_diag_set(c->diag, GPUBPF_E_BAD_JUMP, pc, "no function begins at instruction %u", pc);
 }
 
-static void signature(struct clc *c, uint32_t func)
+static void emit_signature(struct clc *c, uint32_t func)
 {
 	text_add(c->t,
 		 "static u64 " CLC_PROG "_f%u(GPUBPF_ENV, GPUBPF_PRIVATE uchar *stack, GPUBPF_PRIVATE s32 *ended,\n"
@@ -38,7 +38,7 @@ static void signature(struct clc *c, uint32_t func)
 static void call_local(struct clc *c, uint32_t pc)
 {
 	text_add(c->t, "r0 = " CLC_PROG "_f%d(env, stack, ended, r1, r2, r3, r4, r5, r10 + %uUL);\n", CLC_PROG_ARGS(c),
-		 func_at(c, c->prog->insns[pc].target), GPUBPF_STACK_SIZE);
+		 find_func(c, c->prog->insns[pc].target), GPUBPF_STACK_SIZE);
 	if (c->prog->facts->ends_thread)
 		text_add(c->t, "\tif (*ended) return 0;\n");
 }
@@ -50,7 +50,7 @@ static const char *ended_check(const struct clc *c)
 
 int clc_loop(struct clc *c, uint32_t target)
 {
-	int func = func_at(c, target);
+	int func = find_func(c, target);
 
 	if (func < 0)
 		return func;
@@ -72,7 +72,7 @@ int clc_loop(struct clc *c, uint32_t target)
  */
 int clc_each(struct clc *c, uint32_t target, const char *next)
 {
-	int func = func_at(c, target);
+	int func = find_func(c, target);
 
 	if (func < 0)
 		return func;
@@ -102,7 +102,7 @@ static void jump_if(struct clc *c, uint32_t pc)
 	text_add(c->t, "goto L%u;\n", insn->target);
 }
 
-static int imm64(struct clc *c, uint32_t pc)
+static int emit_imm64(struct clc *c, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
@@ -122,7 +122,7 @@ static int imm64(struct clc *c, uint32_t pc)
 	return 0;
 }
 
-static int instruction(struct clc *c, uint32_t pc)
+static int emit_insn(struct clc *c, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
@@ -151,7 +151,7 @@ static int instruction(struct clc *c, uint32_t pc)
 		text_add(c->t, "return r0;\n");
 		return 0;
 	case GPUBPF_INSN_IMM64:
-		return imm64(c, pc);
+		return emit_imm64(c, pc);
 	case GPUBPF_INSN_HI:
 		break;
 	}
@@ -162,7 +162,7 @@ static int instruction(struct clc *c, uint32_t pc)
 /* Marks the targets of jumps that can be taken, which get labels. */
 static void mark_targets(const struct clc *c, bool *target)
 {
-	const struct gpubpf_func *func = func_of(c);
+	const struct gpubpf_func *func = get_func(c);
 
 	for (uint32_t pc = func->first; pc < func->first + func->count; pc++) {
 		const struct gpubpf_insn *insn = &c->prog->insns[pc];
@@ -173,9 +173,9 @@ static void mark_targets(const struct clc *c, bool *target)
 	}
 }
 
-static void variables(struct clc *c)
+static void emit_variables(struct clc *c)
 {
-	const struct gpubpf_func *func = func_of(c);
+	const struct gpubpf_func *func = get_func(c);
 	uint32_t used = 1;
 	bool may_goto = false;
 
@@ -194,22 +194,22 @@ static void variables(struct clc *c)
 			text_add(c->t, "\tu64 m%u = 0;\n", pc);
 }
 
-static int function(struct clc *c, bool *target)
+static int emit_function(struct clc *c, bool *target)
 {
-	const struct gpubpf_func *func = func_of(c);
+	const struct gpubpf_func *func = get_func(c);
 	int err;
 
 	mark_targets(c, target);
-	signature(c, c->func);
+	emit_signature(c, c->func);
 	text_add(c->t, "\n{\n");
-	variables(c);
+	emit_variables(c);
 	for (uint32_t pc = func->first; pc < func->first + func->count; pc++) {
 		if (!reached(c, pc) || c->prog->insns[pc].kind == GPUBPF_INSN_HI)
 			continue;
 		if (target[pc])
 			text_add(c->t, "L%u:", pc);
 		text_add(c->t, "\t");
-		err = instruction(c, pc);
+		err = emit_insn(c, pc);
 		if (err < 0)
 			return err;
 	}
@@ -217,18 +217,18 @@ static int function(struct clc *c, bool *target)
 	return 0;
 }
 
-static int functions(struct clc *c, bool *target)
+static int emit_functions(struct clc *c, bool *target)
 {
 	for (uint32_t pc = 0; pc < c->prog->ninsns; pc++)
 		if (reached(c, pc) && c->prog->insns[pc].kind == GPUBPF_INSN_STORE && clc_is_atomic_add(c, pc))
 			c->rmw_load[c->prog->facts->insn[pc].other] = true;
 	for (uint32_t i = 0; i < c->prog->nfuncs; i++)
 		if (reached(c, c->prog->funcs[i].first)) {
-			signature(c, i);
+			emit_signature(c, i);
 			text_add(c->t, ";\n");
 		}
 	for (c->func = 0; c->func < c->prog->nfuncs; c->func++) {
-		int err = reached(c, func_of(c)->first) ? function(c, target) : 0;
+		int err = reached(c, get_func(c)->first) ? emit_function(c, target) : 0;
 
 		if (err < 0)
 			return err;
@@ -240,7 +240,7 @@ static int functions(struct clc *c, bool *target)
  * Emits the program's entry, which declares the stack as an array. If the program has no calls, the array has only the
  * bytes that the program touches.
  */
-static void entry(struct clc *c)
+static void emit_entry(struct clc *c)
 {
 	const struct gpubpf_facts *facts = c->prog->facts;
 	uint32_t frames = (facts->frames ? facts->frames : 1) + facts->keys;
@@ -273,9 +273,9 @@ int clc_program(struct clc *c)
 	c->rmw_load = calloc(c->prog->ninsns, sizeof(*c->rmw_load));
 	c->stack_skip = facts->frames <= 1 && touched < GPUBPF_STACK_SIZE ? GPUBPF_STACK_SIZE - touched : 0;
 	if (target && c->rmw_load)
-		err = functions(c, target);
+		err = emit_functions(c, target);
 	if (!err)
-		entry(c);
+		emit_entry(c);
 	free(target);
 	free(c->rmw_load);
 	c->rmw_load = NULL;

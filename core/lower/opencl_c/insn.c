@@ -58,7 +58,7 @@ static void end(struct clc *c, const struct gpubpf_insn *insn)
 		text_add(c->t, "gpubpf_bswap%u((%s)r%u)", insn->width * 8, type[insn->width], insn->dst);
 }
 
-static void movsx(struct clc *c, const struct gpubpf_insn *insn)
+static void emit_movsx(struct clc *c, const struct gpubpf_insn *insn)
 {
 	text_add(c->t, "%s(%s)r%u", insn->width == 4 ? "(u32)(s32)" : "(u64)(s64)",
 		 insn->ext == 8  ? "char" :
@@ -84,7 +84,7 @@ void clc_alu(struct clc *c, const struct gpubpf_insn *insn)
 	if (insn->op == GPUBPF_END) {
 		end(c, insn);
 	} else if (insn->op == GPUBPF_MOVSX) {
-		movsx(c, insn);
+		emit_movsx(c, insn);
 	} else {
 		snprintf(d, sizeof(d), "r%u", insn->dst);
 		clc_source(insn, s);

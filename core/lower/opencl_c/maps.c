@@ -16,7 +16,7 @@
  * Emits the layout as arguments. The location of an element of a map of maps comes from its pointer. The location of a
  * map outside of the arena comes from the map's row in the arena's table.
  */
-static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
+static void emit_layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
 	text_add(t, "%u, %u, %u, %u, %u, ", l->flags | (element ? GPUBPF_LAYOUT_ELEMENT : 0), l->key_size,
 		 l->value_size, l->max_entries, l->copies);
@@ -44,8 +44,8 @@ struct functions {
  * Emits a function: static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS);
  * }
  */
-static void operation(const struct functions *f, const char *type, const char *op, const char *parameters,
-		      const char *arguments)
+static void emit_operation(const struct functions *f, const char *type, const char *op, const char *parameters,
+			   const char *arguments)
 {
 	struct text *t = f->t;
 
@@ -53,7 +53,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 		 f->called && strcmp(op, "lookup") ? "__attribute__((noinline)) " : "", type, f->prefix, op,
 		 f->layout->flags & GPUBPF_LAYOUT_BY_ADDRESS ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters,
 		 f->impl, op);
-	layout(t, f->layout, f->element, f->row);
+	emit_layout(t, f->layout, f->element, f->row);
 	text_add(t, "%s);\n}\n", arguments);
 }
 
@@ -72,7 +72,7 @@ static const struct {
 };
 
 /* Emits the function for helper h on a map of type `type`. */
-static void helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
+static void emit_helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
 	char parameters[160] = "", arguments[64] = "";
 
@@ -85,7 +85,7 @@ static void helper(const struct functions *f, const struct gpubpf_map_type *type
 		strcat(parameters, passed[arg].parameter);
 		strcat(arguments, passed[arg].argument);
 	}
-	operation(f, h->ret == GPUBPF_RET_INT ? "s64" : "u64", gpubpf_op_row(h->op)->function, parameters, arguments);
+	emit_operation(f, h->ret == GPUBPF_RET_INT ? "s64" : "u64", gpubpf_op_row(h->op)->function, parameters, arguments);
 }
 
 static void map_functions(struct text *t, const struct gpubpf_lower_job *job, uint32_t index)
@@ -106,15 +106,15 @@ static void map_functions(struct text *t, const struct gpubpf_lower_job *job, ui
 	direct.layout = &from;
 	for (size_t i = 0; (h = gpubpf_helper_at(i)); i++)
 		if (h->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(h->op)) {
-			helper(&f, type, h);
+			emit_helper(&f, type, h);
 			if (gpubpf_may_be_direct(h, map))
-				helper(&direct, type, h);
+				emit_helper(&direct, type, h);
 		}
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_FOR_EACH))
-		operation(&f, "u64", gpubpf_op_row(GPUBPF_OP_FOR_EACH)->function,
-			  ", GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key", ", at, key");
+		emit_operation(&f, "u64", gpubpf_op_row(GPUBPF_OP_FOR_EACH)->function,
+			       ", GPUBPF_PRIVATE u64 *at, GPUBPF_PRIVATE u8 *key", ", at, key");
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->prototype)
-		operation(&f, "u64", "address", ", u32 index", ", index");
+		emit_operation(&f, "u64", "address", ", u32 index", ", index");
 }
 
 void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
@@ -125,10 +125,11 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 		map_functions(t, job, i);
 	if (!job->print_ring)
 		return;
-	operation(&prints, "s64", "trace_printk",
-		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c", ", prog, fmt, size, a, b, c");
-	operation(&prints, "s64", "trace_vprintk",
-		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, GPUBPF_PRIVATE const u8 *values, u64 bytes",
-		  ", prog, fmt, size, values, bytes");
-	operation(&prints, "s64", "puts", ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
+	emit_operation(&prints, "s64", "trace_printk",
+		       ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",
+		       ", prog, fmt, size, a, b, c");
+	emit_operation(&prints, "s64", "trace_vprintk",
+		       ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, GPUBPF_PRIVATE const u8 *values, u64 bytes",
+		       ", prog, fmt, size, values, bytes");
+	emit_operation(&prints, "s64", "puts", ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
 }

@@ -28,7 +28,7 @@ const char *clc_stack_index(const struct clc *c, const struct gpubpf_access *acc
 	return buf;
 }
 
-static const char *device_address(uint32_t reg, int32_t off, char buf[48])
+static const char *format_device_address(uint32_t reg, int32_t off, char buf[48])
 {
 	if (off)
 		snprintf(buf, 48, "r%u %c %dUL", reg, off < 0 ? '-' : '+', off < 0 ? -off : off);
@@ -57,7 +57,7 @@ static void emit_lvalue(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 	else
 		text_add(c->t, "GPUBPF_GLOB(%s" CLC_MEM ", %s)",
 			 insn->ordered || gpubpf_lower_is_live(c->job, access) ? "volatile " : "", insn->width,
-			 access_align(access, insn->width), device_address(reg, insn->off, buf));
+			 access_align(access, insn->width), format_device_address(reg, insn->off, buf));
 }
 
 static void load_from(struct clc *c, uint32_t pc, bool private)
@@ -78,7 +78,7 @@ static void store_to(struct clc *c, uint32_t pc, bool private)
 
 	if (!private && clc_is_atomic_add(c, pc)) {
 		text_add(c->t, "gpubpf_atomic_add_warp_u%u(%s, (u%u)(r%u - m%u));\n", insn->width * 8,
-			 device_address(insn->dst, insn->off, address), insn->width * 8, insn->src,
+			 format_device_address(insn->dst, insn->off, address), insn->width * 8, insn->src,
 			 c->prog->facts->insn[pc].other);
 		return;
 	}
@@ -87,7 +87,7 @@ static void store_to(struct clc *c, uint32_t pc, bool private)
 	text_add(c->t, " = (%s)%s;%s\n", type[insn->width], clc_source(insn, s), insn->ordered ? " }" : "");
 }
 
-static void atomic_on(struct clc *c, uint32_t pc, bool private)
+static void emit_atomic_on(struct clc *c, uint32_t pc, bool private)
 {
 	struct gpubpf_insn plain = c->prog->insns[pc], *insn = &plain;
 	char address[48], pointer[64];
@@ -95,7 +95,7 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 	if (c->prog->facts->insn[pc].flags & GPUBPF_FACT_UNUSED)
 		plain.op = GPUBPF_ATOMIC_ADD;
 	if (!private) {
-		clc_atomic_at(c, insn, device_address(insn->dst, insn->off, address), NULL);
+		clc_atomic_at(c, insn, format_device_address(insn->dst, insn->off, address), NULL);
 		return;
 	}
 	snprintf(pointer, sizeof(pointer), "stack + %s",
@@ -152,7 +152,7 @@ int clc_store(struct clc *c, uint32_t pc)
 
 int clc_atomic(struct clc *c, uint32_t pc)
 {
-	return emit_in_spaces(c, pc, c->prog->insns[pc].dst, atomic_on);
+	return emit_in_spaces(c, pc, c->prog->insns[pc].dst, emit_atomic_on);
 }
 
 bool clc_is_atomic_add(const struct clc *c, uint32_t pc)
@@ -168,7 +168,7 @@ bool clc_is_atomic_add(const struct clc *c, uint32_t pc)
 	return access->map == GPUBPF_ANY_MAP || !(c->job->unit->maps[access->map].type->flags & GPUBPF_MAP_THREAD);
 }
 
-static void atomic_private(struct clc *c, const struct gpubpf_insn *insn, const char *pointer)
+static void emit_private_atomic(struct clc *c, const struct gpubpf_insn *insn, const char *pointer)
 {
 	static const char *const update[GPUBPF_NATOMIC] = {
 		[GPUBPF_ATOMIC_ADD] = "old + s", [GPUBPF_ATOMIC_FETCH_ADD] = "old + s",
@@ -202,7 +202,7 @@ void clc_atomic_at(struct clc *c, const struct gpubpf_insn *insn, const char *ad
 	uint32_t bits = insn->width * 8;
 
 	if (private) {
-		atomic_private(c, insn, private);
+		emit_private_atomic(c, insn, private);
 	} else if (insn->op == GPUBPF_ATOMIC_CMPXCHG) {
 		text_add(c->t, "r0 = gpubpf_atomic_cmpxchg_u%u(%s, (u%u)r0, (u%u)r%u);\n", bits, address, bits, bits,
 			 insn->src);

@@ -12,7 +12,7 @@
 #include "maps/device/text.h"
 
 /* Emits the macros by which the device library (maps/device/devlib.h) adapts to the device's capabilities. */
-static void switches(struct text *t, const struct gpubpf_device_caps *caps)
+static void emit_switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {
 		[GPUBPF_CLOCK_TSC] = "TSC",
@@ -30,9 +30,9 @@ static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 		text_add(t, "#define GPUBPF_CLOCK_%s 1\n", clock[caps->clock]);
 }
 
-static void prelude(struct text *t, const struct gpubpf_lower_job *job)
+static void emit_prelude(struct text *t, const struct gpubpf_lower_job *job)
 {
-	switches(t, job->caps);
+	emit_switches(t, job->caps);
 	text_add(t, "%s\n%s\n", gpubpf_device_text, gpubpf_clc_prelude);
 	clc_maps(t, job);
 	if (!job->checked)
@@ -53,7 +53,7 @@ static void store_r0(const struct clc *c, uint64_t run, const char *env, const c
  * Emits a site's function. The function runs the site's programs in order, and returns 1 at once if a program ends the
  * thread.
  */
-static void site_function(struct clc *c, bool one_kernel)
+static void emit_site_function(struct clc *c, bool one_kernel)
 {
 	struct text *t = c->t;
 
@@ -105,7 +105,7 @@ static void run_kernel(const struct clc *c)
 	end_kernel(c);
 }
 
-static void one_kernel(const struct clc *c)
+static void emit_one_kernel(const struct clc *c)
 {
 	begin_kernel(c, "__attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(int4))) ", "", ", uint gpubpf_site");
 	text_add(c->t, "\tswitch (gpubpf_site) {\n");
@@ -115,7 +115,7 @@ static void one_kernel(const struct clc *c)
 	end_kernel(c);
 }
 
-static int site(struct clc *c, bool one_kernel)
+static int emit_site(struct clc *c, bool one_kernel)
 {
 	for (c->prog_nth = 0; c->prog_nth < c->desc->nprogs; c->prog_nth++) {
 		int err;
@@ -129,7 +129,7 @@ static int site(struct clc *c, bool one_kernel)
 			return err;
 		}
 	}
-	site_function(c, one_kernel);
+	emit_site_function(c, one_kernel);
 	return 0;
 }
 
@@ -140,15 +140,15 @@ int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	struct clc c = { .job = job, .t = &t, .diag = diag };
 	int err = 0;
 
-	prelude(&t, job);
+	emit_prelude(&t, job);
 	for (c.site = 0; c.site < job->nsites && !err; c.site++) {
 		c.desc = &job->sites[c.site];
-		err = site(&c, opts->one_kernel);
+		err = emit_site(&c, opts->one_kernel);
 		if (!err && opts->kernels)
 			run_kernel(&c);
 	}
 	if (!err && opts->one_kernel)
-		one_kernel(&c);
+		emit_one_kernel(&c);
 	if (!err && t.failed)
 		err = -ENOMEM;
 	if (err < 0) {

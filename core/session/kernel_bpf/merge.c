@@ -8,8 +8,8 @@
 #define FIRST_BUCKETS 64u
 
 /*
- * A key, and its state in both maps (sides). had[], old_value(): after the last pass. has[], new_value(): as this pass
- * reads it.
+ * A key, and its state in both maps (sides). had[] and get_old_value() are the state after the last pass. The
+ * state that this pass reads is in has[] and get_new_value().
  */
 struct element {
 	struct element *next;
@@ -78,14 +78,14 @@ uint64_t gpubpf_merge_change_count(const struct gpubpf_merge *m)
 
 /* -- the table of keys -- */
 
-static uint8_t *old_value(const struct gpubpf_merge *m, struct element *e, int side)
+static uint8_t *get_old_value(const struct gpubpf_merge *m, struct element *e, int side)
 {
 	return e->bytes + m->o.key_size + (size_t)side * m->o.value_size;
 }
 
-static uint8_t *new_value(const struct gpubpf_merge *m, struct element *e, int side)
+static uint8_t *get_new_value(const struct gpubpf_merge *m, struct element *e, int side)
 {
-	return old_value(m, e, 2 + side);
+	return get_old_value(m, e, 2 + side);
 }
 
 /* FNV-1a, with the high bits folded into the low ones */
@@ -118,7 +118,7 @@ static void grow_table(struct gpubpf_merge *m)
 	m->nbuckets = more;
 }
 
-static struct element *element_of(struct gpubpf_merge *m, const void *key)
+static struct element *find_element(struct gpubpf_merge *m, const void *key)
 {
 	uint64_t hash = hash_of(key, m->o.key_size);
 	struct element *e = m->buckets[hash % m->nbuckets];
@@ -142,14 +142,14 @@ static struct element *element_of(struct gpubpf_merge *m, const void *key)
 static int on_found(void *arg, const void *key, const void *value, bool last)
 {
 	struct gpubpf_merge *m = arg;
-	struct element *e = element_of(m, key);
+	struct element *e = find_element(m, key);
 
 	if (!e)
 		return -ENOMEM;
 	e->has[m->reading] = true;
 	if (!m->reading)
 		e->last = last;
-	memcpy(new_value(m, e, m->reading), value, m->o.value_size);
+	memcpy(get_new_value(m, e, m->reading), value, m->o.value_size);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int read_side(struct gpubpf_merge *m, int side)
 static void record_value(struct gpubpf_merge *m, struct element *e, int side, const void *value)
 {
 	e->had[side] = true;
-	memcpy(old_value(m, e, side), value, m->o.value_size);
+	memcpy(get_old_value(m, e, side), value, m->o.value_size);
 }
 
 static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
@@ -182,7 +182,7 @@ static void insert_key(struct gpubpf_merge *m, struct element *e, int to, const 
 		m->rejected[to]++;
 }
 
-static uint64_t word_at(const struct gpubpf_merge *m, const uint8_t *value, uint32_t at)
+static uint64_t load_word(const struct gpubpf_merge *m, const uint8_t *value, uint32_t at)
 {
 	uint64_t w = 0;
 
@@ -197,19 +197,19 @@ static void set_word(const struct gpubpf_merge *m, uint8_t *value, uint32_t at, 
 
 static bool is_changed(const struct gpubpf_merge *m, struct element *e, int side)
 {
-	return !e->had[side] || memcmp(old_value(m, e, side), new_value(m, e, side), m->o.value_size);
+	return !e->had[side] || memcmp(get_old_value(m, e, side), get_new_value(m, e, side), m->o.value_size);
 }
 
 /*
  * Only for a map of sums. For each word, store in *more the amount that `side` has added since the last pass. Store in
  * *less the negative of the word's value after the last pass.
  */
-static void diff_since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
+static void compute_diff(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
 {
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
-		uint64_t before = e->had[side] ? word_at(m, old_value(m, e, side), at) : 0;
+		uint64_t before = e->had[side] ? load_word(m, get_old_value(m, e, side), at) : 0;
 
-		set_word(m, more, at, word_at(m, new_value(m, e, side), at) - before);
+		set_word(m, more, at, load_word(m, get_new_value(m, e, side), at) - before);
 		set_word(m, less, at, -before);
 	}
 }
@@ -221,11 +221,11 @@ static void diff_since(const struct gpubpf_merge *m, struct element *e, int side
 static void restore_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	int other = !side;
-	uint8_t *stays = new_value(m, e, side);
+	uint8_t *stays = get_new_value(m, e, side);
 
 	e->had[other] = false;
 	if (m->o.sums && e->had[side]) {
-		diff_since(m, e, side, m->scratch, m->scratch1);
+		compute_diff(m, e, side, m->scratch, m->scratch1);
 		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
 			return; /* `side` has deleted the key in the meantime too */
 		stays = m->scratch;
@@ -254,8 +254,8 @@ static void merge_one_sided(struct gpubpf_merge *m, struct element *e, int side)
 			return;
 	}
 	if (!e->had[other]) {
-		record_value(m, e, side, new_value(m, e, side));
-		insert_key(m, e, other, old_value(m, e, side));
+		record_value(m, e, side, get_new_value(m, e, side));
+		insert_key(m, e, other, get_old_value(m, e, side));
 	} else if (is_changed(m, e, side)) {
 		restore_key(m, e, side);
 	} else {
@@ -280,25 +280,25 @@ static int add_words(struct gpubpf_merge *m, struct element *e, int to, const ui
 
 /*
  * Set the values of both sides to their last common value plus the amounts that both have added since the last pass.
- * The common value is old_value() of side 0.
+ * The common value is get_old_value() of side 0.
  */
 static void merge_sums(struct gpubpf_merge *m, struct element *e)
 {
 	bool known = e->had[0] && e->had[1];
-	uint8_t *common = old_value(m, e, 0);
+	uint8_t *common = get_old_value(m, e, 0);
 
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
-		uint64_t base = known ? word_at(m, common, at) : 0;
+		uint64_t base = known ? load_word(m, common, at) : 0;
 
-		set_word(m, m->scratch, at, word_at(m, new_value(m, e, 0), at) - base);
-		set_word(m, m->scratch1, at, word_at(m, new_value(m, e, 1), at) - base);
+		set_word(m, m->scratch, at, load_word(m, get_new_value(m, e, 0), at) - base);
+		set_word(m, m->scratch1, at, load_word(m, get_new_value(m, e, 1), at) - base);
 	}
 	if (add_words(m, e, 1, m->scratch) < 0)
 		return; /* side 1 has just deleted the key; the next pass handles this */
-	record_value(m, e, 0, new_value(m, e, 0));
+	record_value(m, e, 0, get_new_value(m, e, 0));
 	if (!add_words(m, e, 0, m->scratch1))
 		for (uint32_t at = 0; at < m->o.value_size; at += m->o.word)
-			set_word(m, common, at, word_at(m, common, at) + word_at(m, m->scratch1, at));
+			set_word(m, common, at, load_word(m, common, at) + load_word(m, m->scratch1, at));
 	record_value(m, e, 1, common);
 }
 
@@ -311,14 +311,14 @@ static bool merge_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2
 	bool any[2] = { false, false };
 
 	for (int side = 0; side < 2; side++)
-		memcpy(to[side], new_value(m, e, side), m->o.value_size);
+		memcpy(to[side], get_new_value(m, e, side), m->o.value_size);
 	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
-		const uint8_t *a = new_value(m, e, 0) + at, *b = new_value(m, e, 1) + at;
+		const uint8_t *a = get_new_value(m, e, 0) + at, *b = get_new_value(m, e, 1) + at;
 		bool of[2];
 
 		for (int side = 0; side < 2; side++)
 			of[side] = !e->had[side] ||
-				   memcmp(new_value(m, e, side) + at, old_value(m, e, side) + at, m->o.word);
+				   memcmp(get_new_value(m, e, side) + at, get_old_value(m, e, side) + at, m->o.word);
 		if (!memcmp(a, b, m->o.word) || (!of[0] && !of[1]))
 			continue;
 		memcpy(of[0] ? to[1] + at : to[0] + at, of[0] ? a : b, m->o.word);
@@ -331,8 +331,8 @@ static int exchange_value(struct gpubpf_merge *m, struct element *e, int to, con
 {
 	int err = 0;
 
-	if (memcmp(value, new_value(m, e, to), m->o.value_size)) {
-		err = m->sides[to].exchange(m->sides[to].side, e->bytes, new_value(m, e, to), value);
+	if (memcmp(value, get_new_value(m, e, to), m->o.value_size)) {
+		err = m->sides[to].exchange(m->sides[to].side, e->bytes, get_new_value(m, e, to), value);
 		m->nchanges += !err;
 	}
 	return err;
@@ -348,14 +348,14 @@ static void merge_values(struct gpubpf_merge *m, struct element *e)
 	 * A program may write a word during this pass. The word then differs from the value that is recorded here, so
 	 * the next pass copies it.
 	 */
-	record_value(m, e, 0, e->last ? to[0] : new_value(m, e, 0));
+	record_value(m, e, 0, e->last ? to[0] : get_new_value(m, e, 0));
 	record_value(m, e, 1, to[1]);
 }
 
 static void record_both(struct gpubpf_merge *m, struct element *e)
 {
-	record_value(m, e, 0, new_value(m, e, 0));
-	record_value(m, e, 1, new_value(m, e, 1));
+	record_value(m, e, 0, get_new_value(m, e, 0));
+	record_value(m, e, 1, get_new_value(m, e, 1));
 }
 
 static void merge_element(struct gpubpf_merge *m, struct element *e)
@@ -386,7 +386,7 @@ static struct element **drop_if_gone(struct gpubpf_merge *m, struct element **at
 static int read_key(struct gpubpf_merge *m, struct element *e, int side)
 {
 	bool last = true;
-	int err = m->sides[side].one(m->sides[side].side, e->bytes, new_value(m, e, side), &last);
+	int err = m->sides[side].one(m->sides[side].side, e->bytes, get_new_value(m, e, side), &last);
 
 	e->has[side] = !err;
 	if (!side)
@@ -396,7 +396,7 @@ static int read_key(struct gpubpf_merge *m, struct element *e, int side)
 
 int gpubpf_merge_key(struct gpubpf_merge *m, const void *key)
 {
-	struct element *e = element_of(m, key), **at;
+	struct element *e = find_element(m, key), **at;
 	int err = e ? read_key(m, e, 1) : -ENOMEM;
 
 	if (!err)

@@ -14,7 +14,7 @@
  * Returns a digest of all values of a key. merge.c uses the digest as the key's value, to see whether a value has
  * changed.
  */
-static uint64_t digest(const uint8_t *values, size_t size)
+static uint64_t compute_digest(const uint8_t *values, size_t size)
 {
 	uint64_t d = 0, word = 0;
 
@@ -37,7 +37,7 @@ static int each_in_arena(struct gpubpf_linux_synced_map *c, uint32_t arena, gpub
 	while (!err) {
 		err = gpubpf_map_iterate(&view, &cursor, key, values);
 		if (!err)
-			err = found(arg, key, &(uint64_t){ digest(values, size) }, true);
+			err = found(arg, key, &(uint64_t){ compute_digest(values, size) }, true);
 	}
 	free(key);
 	free(values);
@@ -57,7 +57,7 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 /* Store the digest of the values in *value (0 if err is negative), and free the values. Returns err. */
 static int store_digest(uint8_t *values, size_t size, int err, void *value)
 {
-	uint64_t d = err ? 0 : digest(values, size);
+	uint64_t d = err ? 0 : compute_digest(values, size);
 
 	memcpy(value, &d, sizeof(d));
 	free(values);
@@ -98,7 +98,7 @@ static int kernel_element(void *arg, const void *key, const void *values)
 {
 	struct gpubpf_linux_synced_map *c = arg;
 
-	return c->found(c->arg, key, &(uint64_t){ digest(values, gpubpf_linux_map_user_size(c->kernel)) }, true);
+	return c->found(c->arg, key, &(uint64_t){ compute_digest(values, gpubpf_linux_map_user_size(c->kernel)) }, true);
 }
 
 static int kernel_each(void *side, gpubpf_merge_found_fn found, void *arg)

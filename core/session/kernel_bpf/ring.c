@@ -41,7 +41,7 @@ static bool is_time(const struct btf *btf, const struct btf_type *t, uint32_t i)
 	return false;
 }
 
-static int32_t time_in(const struct gpubpf_linux_synced_map *c, uint32_t type)
+static int32_t find_time_member(const struct gpubpf_linux_synced_map *c, uint32_t type)
 {
 	const struct btf *btf = gpubpf_map_btf(c->s, c->map);
 	uint32_t stripped = gpubpf_btf_strip(btf, type);
@@ -65,11 +65,11 @@ static void cache_record_type(struct gpubpf_linux_synced_map *c, uint32_t size, 
 		type = gpubpf_event_type(c->s, c->map, size - pad);
 		own = type ? size - pad : size;
 	}
-	c->record_info = (struct gpubpf_linux_record_info){ size, padded, own, type ? time_in(c, type) : -1,
+	c->record_info = (struct gpubpf_linux_record_info){ size, padded, own, type ? find_time_member(c, type) : -1,
 							    gpubpf_linux_get_map(c)->object };
 }
 
-static uint64_t time_of(struct gpubpf_linux_synced_map *c, const void *data, uint32_t *size, bool padded)
+static uint64_t find_time(struct gpubpf_linux_synced_map *c, const void *data, uint32_t *size, bool padded)
 {
 	uint64_t now = gpubpf_now_ns(), offset = gpubpf_unix_offset_ns(), time;
 
@@ -131,7 +131,7 @@ static struct gpubpf_linux_record *pop(struct gpubpf_linux_heap *h)
 
 int gpubpf_linux_record_add(struct gpubpf_linux_synced_map *c, int arena, uint32_t copy, const void *data, uint32_t size)
 {
-	uint64_t time = time_of(c, data, &size, arena < 0 && c->perf);
+	uint64_t time = find_time(c, data, &size, arena < 0 && c->perf);
 	struct gpubpf_linux_record *r = malloc(sizeof(*r) + size);
 	int err = r ? 0 : -ENOMEM;
 

@@ -34,7 +34,7 @@ void sys_slots_destroy(struct sys_slots *slots)
 	free(slots);
 }
 
-static uint8_t *key_at(const struct sys_object *map, uint32_t i)
+static uint8_t *get_key(const struct sys_object *map, uint32_t i)
 {
 	return map->map.slots->keys + (size_t)i * map->map.def.key_size;
 }
@@ -44,12 +44,12 @@ static uint32_t find_key(const struct sys_object *map, const void *key)
 {
 	uint32_t i = 0;
 
-	while (i < map->map.slots->n && memcmp(key_at(map, i), key, map->map.def.key_size))
+	while (i < map->map.slots->n && memcmp(get_key(map, i), key, map->map.def.key_size))
 		i++;
 	return i;
 }
 
-static uint32_t index_of(const void *key)
+static uint32_t read_index(const void *key)
 {
 	uint32_t index;
 
@@ -59,7 +59,7 @@ static uint32_t index_of(const void *key)
 
 /* -- elements in the session's map -- */
 
-static struct gpubpf_map *session_map(struct gpubpf_session *s, const struct sys_object *map)
+static struct gpubpf_map *find_session_map(struct gpubpf_session *s, const struct sys_object *map)
 {
 	return map->map.joined ? &gpubpf_session_unit(s)->maps[map->map.index] : NULL;
 }
@@ -68,7 +68,7 @@ static struct gpubpf_map *session_map(struct gpubpf_session *s, const struct sys
  * Returns the number by which the session's map stores an object: the program's number, or 1 + the map's index. 0: the
  * map has not joined the session.
  */
-static uint32_t session_number(const struct sys_object *o)
+static uint32_t get_session_number(const struct sys_object *o)
 {
 	if (o->kind == GPUBPF_BPF_PROG)
 		return o->prog.number;
@@ -77,22 +77,22 @@ static uint32_t session_number(const struct sys_object *o)
 
 static int put_in_session_map(struct gpubpf_session *s, const struct sys_object *map, const void *key, uint32_t id)
 {
-	const struct gpubpf_map *to = session_map(s, map);
-	uint32_t number = session_number(sys_object_find(s, id));
+	const struct gpubpf_map *to = find_session_map(s, map);
+	uint32_t number = get_session_number(sys_object_find(s, id));
 
 	return to ? gpubpf_map__update_elem(to, key, to->key_size, &number, sizeof(number), BPF_ANY) : 0;
 }
 
 static int delete_in_session_map(struct gpubpf_session *s, const struct sys_object *map, const void *key)
 {
-	const struct gpubpf_map *to = session_map(s, map);
+	const struct gpubpf_map *to = find_session_map(s, map);
 
 	return to ? gpubpf_map__delete_elem(to, key, to->key_size, 0) : 0;
 }
 
 static void set_targets(struct gpubpf_session *s, const struct sys_object *map)
 {
-	struct gpubpf_map *to = session_map(s, map);
+	struct gpubpf_map *to = find_session_map(s, map);
 	struct gpubpf_map_target *targets;
 
 	if (!to || sys_closure_targets(s, map, &targets) < 0)
@@ -106,7 +106,7 @@ void sys_slots_on_join(struct gpubpf_session *s, struct sys_object *map)
 {
 	set_targets(s, map);
 	for (uint32_t i = 0; i < map->map.slots->n; i++)
-		if (put_in_session_map(s, map, key_at(map, i), map->map.slots->ids[i]) < 0)
+		if (put_in_session_map(s, map, get_key(map, i), map->map.slots->ids[i]) < 0)
 			gpubpf_session_note(s,
 					    "map %s: its element %s is missing for GPU programs, because they were "
 					    "loaded after the element was laid out; attach them first",
@@ -166,7 +166,7 @@ static int insert_element(struct sys_object *map, const void *key, uint32_t id)
 	slots->keys = keys ? keys : slots->keys;
 	if (!keys)
 		return -ENOMEM;
-	memcpy(key_at(map, slots->n), key, size);
+	memcpy(get_key(map, slots->n), key, size);
 	slots->ids[slots->n++] = id;
 	return 0;
 }
@@ -179,7 +179,7 @@ static int check_update(const struct sys_object *map, const void *key, uint64_t 
 	if (is_array(map) && flags != BPF_ANY)
 		return -EINVAL;
 	if (is_array(map))
-		return index_of(key) < map->map.def.max_entries ? 0 : -E2BIG;
+		return read_index(key) < map->map.def.max_entries ? 0 : -E2BIG;
 	if (flags > BPF_EXIST)
 		return -EINVAL;
 	if (exists)
@@ -221,7 +221,7 @@ static int delete_element(struct gpubpf_session *s, struct sys_object *map, cons
 	uint32_t at = find_key(map, key);
 	int err;
 
-	if (is_array(map) && index_of(key) >= map->map.def.max_entries)
+	if (is_array(map) && read_index(key) >= map->map.def.max_entries)
 		return -E2BIG;
 	if (at == slots->n)
 		return -ENOENT;
@@ -229,7 +229,7 @@ static int delete_element(struct gpubpf_session *s, struct sys_object *map, cons
 	if (err < 0)
 		return err;
 	slots->n--;
-	memmove(key_at(map, at), key_at(map, at + 1), (size_t)(slots->n - at) * map->map.def.key_size);
+	memmove(get_key(map, at), get_key(map, at + 1), (size_t)(slots->n - at) * map->map.def.key_size);
 	memmove(&slots->ids[at], &slots->ids[at + 1], (slots->n - at) * sizeof(*slots->ids));
 	return 0;
 }
@@ -248,12 +248,12 @@ static int lookup_element(const struct sys_object *map, const void *key, void *b
  * Store in `back` the key after `key` (NULL: the first key). For an array, that is the next index. Returns 0 or
  * -ENOENT.
  */
-static int next_key(const struct sys_object *map, const void *key, void *back)
+static int find_next_key(const struct sys_object *map, const void *key, void *back)
 {
 	uint32_t max = map->map.def.max_entries, at;
 
 	if (is_array(map)) {
-		at = key && index_of(key) < max ? index_of(key) + 1 : 0;
+		at = key && read_index(key) < max ? read_index(key) + 1 : 0;
 		memcpy(back, &at, sizeof(at));
 		return at < max ? 0 : -ENOENT;
 	}
@@ -261,7 +261,7 @@ static int next_key(const struct sys_object *map, const void *key, void *back)
 	at = at > map->map.slots->n ? 0 : at; /* the key is missing, because it was deleted: start again */
 	if (at == map->map.slots->n)
 		return -ENOENT;
-	memcpy(back, key_at(map, at), map->map.def.key_size);
+	memcpy(back, get_key(map, at), map->map.def.key_size);
 	return 0;
 }
 
@@ -276,7 +276,7 @@ int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cm
 	case BPF_MAP_DELETE_ELEM:
 		return delete_element(s, map, key);
 	case BPF_MAP_GET_NEXT_KEY:
-		return next_key(map, key, back);
+		return find_next_key(map, key, back);
 	}
 	return -ENOTSUPP;
 }

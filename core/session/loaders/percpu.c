@@ -16,7 +16,7 @@
 #define ROUND8(n) (((size_t)(n) + 7) & ~(size_t)7)
 
 /* Returns the number of possible CPUs, counted as libbpf does: "0-3,8" means 5. */
-static size_t possible_cpus(void)
+static size_t count_possible_cpus(void)
 {
 	static size_t known;
 	unsigned first, last;
@@ -36,7 +36,8 @@ static size_t possible_cpus(void)
 
 size_t sys_value_size(const struct gpubpf_map *map)
 {
-	return gpubpf_map_is_percpu(map) ? possible_cpus() * ROUND8(map->value_size) : gpubpf_map__user_value_size(map);
+	return gpubpf_map_is_percpu(map) ? count_possible_cpus() * ROUND8(map->value_size) :
+					   gpubpf_map__user_value_size(map);
 }
 
 static bool is_zero(const uint8_t *data, size_t size)

@@ -291,7 +291,7 @@ int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t c
  * Returns the buffer for records of multiprocessor `copy`. The buffers are used in turn (`copy` modulo their number).
  * NULL: the map has no buffers.
  */
-static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
+static struct sys_object *find_buffer(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
 {
 	const uint32_t *ids = map->map.stream->buffers;
 	uint32_t n = 0, max = map->map.def.max_entries;
@@ -378,7 +378,7 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 		return sys_bridge_put(map->map.stream->bridge, data, size);
 	if (!is_perf(map))
 		return append_ringbuf_record(&map->map.stream->ring, data, size);
-	buffer = buffer_of(s, map, copy);
+	buffer = find_buffer(s, map, copy);
 	if (!buffer || !buffer->ring.base || buffer->ring.disabled || buffer->ring.paused)
 		return -ENOENT;
 	return append_perf_sample(&buffer->ring, data, size);
@@ -433,7 +433,7 @@ static bool deliver_record(struct gpubpf_session *s, struct sys_object *map, uin
  * loader that has read all records finds the pipe empty. The session reads the pipe only once, because a loader could
  * write to it without end.
  */
-static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
+static void write_bell(const struct sys_object *o, const struct sys_ring *ring)
 {
 	static char bytes[PIPE_SIZE];
 
@@ -449,9 +449,9 @@ static void wake_readers(struct gpubpf_session *s)
 		const struct sys_object *o = s->loaders->objects[i];
 
 		if (o->kind == GPUBPF_BPF_BUFFER)
-			ring_bell(o, &o->ring);
+			write_bell(o, &o->ring);
 		else if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
-			ring_bell(o, &o->map.stream->ring);
+			write_bell(o, &o->map.stream->ring);
 	}
 }
 

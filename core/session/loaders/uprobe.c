@@ -36,7 +36,7 @@ static bool unstub_mangled(const char *symbol, char *out, size_t size)
 	return true;
 }
 
-static void stub_to_kernel(const char *symbol, char *out, size_t size)
+static void copy_kernel_name(const char *symbol, char *out, size_t size)
 {
 	if (!strncmp(symbol, STUB, strlen(STUB)))
 		snprintf(out, size, "%s", symbol + strlen(STUB));
@@ -53,7 +53,7 @@ static int find_kernel_name(struct sys_call *c, uint64_t offset, char out[GPUBPF
 	bool named = symbol && !from;
 
 	if (named)
-		stub_to_kernel(symbol, whole, sizeof(whole));
+		copy_kernel_name(symbol, whole, sizeof(whole));
 	if (!gpubpf_pattern_store(whole, out))
 		named = false;
 	if (!named)

@@ -18,12 +18,12 @@ struct batch {
 	void *scratch;
 };
 
-static uint8_t *key_at(const struct batch *b, uint32_t i)
+static uint8_t *get_key(const struct batch *b, uint32_t i)
 {
 	return b->keys + (size_t)i * b->map->key_size;
 }
 
-static uint8_t *value_at(const struct batch *b, uint32_t i)
+static uint8_t *get_value(const struct batch *b, uint32_t i)
 {
 	return b->values + (size_t)i * gpubpf_map__user_value_size(b->map);
 }
@@ -37,7 +37,7 @@ static bool has_keys(const struct gpubpf_map *map)
  * Get the key of the next element, or return -ENOENT. Each key is returned once: first the keys of arena 0, then the
  * keys of each later arena that no earlier arena has.
  */
-static int next_key(struct batch *b, bool all, void *key)
+static int find_next_key(struct batch *b, bool all, void *key)
 {
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->maps->narenas : 1;
 	int err = -ENOENT;
@@ -99,9 +99,9 @@ static int fill(struct batch *b, uint32_t max, bool deletes)
 	if (!deletes)
 		fill_run(b, max);
 	while (b->n < max && !err) {
-		uint8_t *key = key_at(b, b->n), *value = value_at(b, b->n);
+		uint8_t *key = get_key(b, b->n), *value = get_value(b, b->n);
 
-		err = next_key(b, !deletes, key);
+		err = find_next_key(b, !deletes, key);
 		if (err)
 			break;
 		err = deletes ? gpubpf_map__lookup_and_delete_elem(b->map, key, b->map->key_size, value, size, 0) :
@@ -153,7 +153,7 @@ int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, con
 	int err = has_keys(map) ? 0 : -EINVAL;
 
 	for (*count = 0; *count < max && !err; *count += !err)
-		err = gpubpf_map__update_elem(map, key_at(&b, *count), map->key_size, value_at(&b, *count),
+		err = gpubpf_map__update_elem(map, get_key(&b, *count), map->key_size, get_value(&b, *count),
 					      gpubpf_map__user_value_size(map), flags);
 	return err;
 }
@@ -165,7 +165,7 @@ int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void *keys, uin
 	int err = has_keys(map) ? 0 : -EINVAL;
 
 	for (*count = 0; *count < max && !err; *count += !err)
-		err = gpubpf_map__delete_elem(map, key_at(&b, *count), map->key_size, 0);
+		err = gpubpf_map__delete_elem(map, get_key(&b, *count), map->key_size, 0);
 	return err;
 }
 

@@ -273,7 +273,7 @@ static int report_error(struct request *q, int err)
 	return err ? gpubpf_session_fail(q->s, err, "map %s: %s: %s", q->map->name, q->verb, strerror(-err)) : 0;
 }
 
-static void copies_text(struct request *q, const struct gpubpf_entry *e)
+static void print_copies(struct request *q, const struct gpubpf_entry *e)
 {
 	char label[32];
 
@@ -285,7 +285,7 @@ static void copies_text(struct request *q, const struct gpubpf_entry *e)
 	}
 }
 
-static void stack_text(struct request *q, const struct gpubpf_stack *stack)
+static void print_stack(struct request *q, const struct gpubpf_stack *stack)
 {
 	char text[512];
 
@@ -296,7 +296,7 @@ static void stack_text(struct request *q, const struct gpubpf_stack *stack)
 	}
 }
 
-static void key_text(struct request *q, const char *label, const void *key)
+static void print_key(struct request *q, const char *label, const void *key)
 {
 	if (is_index(q->map))
 		fprintf(q->out, "%s: %u", label, index_of(key));
@@ -304,24 +304,24 @@ static void key_text(struct request *q, const char *label, const void *key)
 		gpubpf_element_text(q->s, q->map, label, q->map->btf_key, key, q->map->key_size, q->flags, q->out);
 }
 
-static struct json_object *key_json(struct request *q, const void *key)
+static struct json_object *make_key_json(struct request *q, const void *key)
 {
 	return is_index(q->map) ? json_object_new_int64(index_of(key)) :
 				  gpubpf_element_json(q->s, q->map, q->map->btf_key, key, q->map->key_size, q->flags);
 }
 
-static void entry_text(struct request *q, const struct gpubpf_entry *e)
+static void print_entry(struct request *q, const struct gpubpf_entry *e)
 {
 	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
 
-	key_text(q, "key", e->key);
+	print_key(q, "key", e->key);
 	fputs(several ? "\n" : "  ", q->out);
 	if (several) {
-		copies_text(q, e);
+		print_copies(q, e);
 		return;
 	}
 	if (q->map->type->flags & GPUBPF_MAP_STACKS) {
-		stack_text(q, gpubpf_stack_by_key(q->map, e->key));
+		print_stack(q, gpubpf_stack_by_key(q->map, e->key));
 		return;
 	}
 	if (gpubpf_map_holds_objects(q->map))
@@ -332,12 +332,12 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 	fputc('\n', q->out);
 }
 
-static void entry_json(struct request *q, const struct gpubpf_entry *e)
+static void add_entry_json(struct request *q, const struct gpubpf_entry *e)
 {
 	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
 	struct json_object *o = json_object_new_object(), *values = several ? json_object_new_array() : NULL;
 
-	json_object_object_add(o, "key", key_json(q, e->key));
+	json_object_object_add(o, "key", make_key_json(q, e->key));
 	for (uint32_t c = 0; several && c < e->copies; c++)
 		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
 								  (const char *)e->value + c * e->stride,
@@ -358,9 +358,9 @@ static void show(struct request *q, const struct gpubpf_entry *e)
 {
 	q->found++;
 	if (q->list)
-		entry_json(q, e);
+		add_entry_json(q, e);
 	else
-		entry_text(q, e);
+		print_entry(q, e);
 }
 
 static int show_if_same_key(void *arg, const struct gpubpf_entry *e)
@@ -431,7 +431,7 @@ static int look_up_all(struct request *q)
 	return err;
 }
 
-static int next_key(struct request *q)
+static int print_next_key(struct request *q)
 {
 	uint8_t *key = calloc(1, q->map->key_size + 8);
 	struct json_object *o;
@@ -441,11 +441,11 @@ static int next_key(struct request *q)
 		err = gpubpf_session_fail(q->s, err, "map %s has no key after this key", q->map->name);
 	} else if (!err && q->flags & GPUBPF_QUERY_JSON) {
 		o = json_object_new_object();
-		json_object_object_add(o, "key", q->key ? key_json(q, q->key) : NULL);
-		json_object_object_add(o, "next_key", key_json(q, key));
+		json_object_object_add(o, "key", q->key ? make_key_json(q, q->key) : NULL);
+		json_object_object_add(o, "next_key", make_key_json(q, key));
 		gpubpf_json_write(o, q->out);
 	} else if (!err) {
-		key_text(q, "next key", key);
+		print_key(q, "next key", key);
 		fputc('\n', q->out);
 	}
 	free(key);
@@ -470,7 +470,7 @@ int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, 
 		[GPUBPF_QUERY_LOOKUP] = look_up_all,
 		[GPUBPF_QUERY_UPDATE] = update_element,
 		[GPUBPF_QUERY_DELETE] = delete_element,
-		[GPUBPF_QUERY_NEXT] = next_key,
+		[GPUBPF_QUERY_NEXT] = print_next_key,
 	};
 	struct request q = { .s = s, .what = what, .flags = flags, .out = out, .verb = gpubpf_element_verb(what)->name };
 	int err = gpubpf_element_find(s, what, name, &q.map);

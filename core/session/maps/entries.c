@@ -27,7 +27,7 @@ static bool is_used(const struct gpubpf_session *s, uint32_t map, uint32_t arena
 	return s->maps->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));
 }
 
-static uint32_t used_arenas(const struct gpubpf_session *s, uint32_t map)
+static uint32_t count_used_arenas(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t n = 0;
 
@@ -107,7 +107,7 @@ static int walk_merged(struct walk *w)
 
 static int walk_all(struct walk *w)
 {
-	uint32_t used = used_arenas(w->s, w->map), flags = gpubpf_session_unit(w->s)->maps[w->map].type->flags;
+	uint32_t used = count_used_arenas(w->s, w->map), flags = gpubpf_session_unit(w->s)->maps[w->map].type->flags;
 	int err = 0;
 
 	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_is_merged(w->s, w->map))

@@ -83,7 +83,7 @@ static void await_processes(struct session_host_calls *h)
 }
 
 /* Pause after `idle` polls that found no call. */
-static void rest(uint32_t idle)
+static void sleep_between_polls(uint32_t idle)
 {
 	uint64_t ns = MIN_SLEEP_NS;
 
@@ -108,7 +108,7 @@ static void *run_thread(void *arg)
 			idle = 0;
 		else if (idle < UINT32_MAX)
 			idle++;
-		rest(idle);
+		sleep_between_polls(idle);
 	}
 	return NULL;
 }

@@ -376,7 +376,7 @@ bool gpubpf_map_has_in_earlier_arena(const struct gpubpf_map *map, uint32_t aren
 	return false;
 }
 
-static int next_in_all(const struct gpubpf_map *map, const void *key, void *next, void *scratch)
+static int find_next_in_all(const struct gpubpf_map *map, const void *key, void *next, void *scratch)
 {
 	const struct gpubpf_session *s = map->session;
 	uint32_t i = 0;
@@ -429,7 +429,7 @@ int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, 
 	scratch = malloc(gpubpf_map_scratch_size(map));
 	if (!scratch)
 		return -ENOMEM;
-	err = next_in_all(map, cur_key, next_key, scratch);
+	err = find_next_in_all(map, cur_key, next_key, scratch);
 	free(scratch);
 	return err;
 }

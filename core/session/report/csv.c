@@ -274,7 +274,7 @@ static void put_row(struct rows *r, const struct gpubpf_entry *entry, int64_t co
 }
 
 /* Returns the only column of a key or value that is not split into members. */
-static uint32_t whole_column(const struct leaves *l)
+static uint32_t add_whole_column(const struct leaves *l)
 {
 	return l->n ? l->leaf[0].column : 0;
 }
@@ -284,9 +284,9 @@ static void put_variables(struct rows *r, const struct gpubpf_entry *entry)
 	struct gpubpf_variable var;
 
 	for (uint32_t i = 0; gpubpf_variable_at(r->btf, map_of(r), i, &var); i++) {
-		set_cell(r, whole_column(&r->key_leaves), var.name);
+		set_cell(r, add_whole_column(&r->key_leaves), var.name);
 		format_value(r, var.type, (const uint8_t *)entry->value + var.offset, var.size, r->value);
-		set_cell(r, whole_column(&r->value_leaves), r->value);
+		set_cell(r, add_whole_column(&r->value_leaves), r->value);
 		put_row(r, entry, -1);
 	}
 }
@@ -299,7 +299,7 @@ static void set_key(struct rows *r, const struct gpubpf_entry *entry)
 	if (map->type->flags & GPUBPF_MAP_U32KEY && !map->btf_key) {
 		memcpy(&index, entry->key, sizeof(index));
 		snprintf(r->value, sizeof(r->value), "%u", index);
-		set_cell(r, whole_column(&r->key_leaves), r->value);
+		set_cell(r, add_whole_column(&r->key_leaves), r->value);
 	} else if (map->key_size) {
 		set_cells(r, &r->key_leaves, entry->key);
 	}
@@ -312,12 +312,12 @@ static void set_value(struct rows *r, const struct gpubpf_entry *entry)
 
 	r->value[0] = 0;
 	if (gpubpf_map_holds_objects(map)) {
-		set_cell(r, whole_column(&r->value_leaves), gpubpf_entry_object_name(map, entry->value));
+		set_cell(r, add_whole_column(&r->value_leaves), gpubpf_entry_object_name(map, entry->value));
 	} else if (map->type->flags & GPUBPF_MAP_STACKS) {
 		stack = gpubpf_stack_by_key(map, entry->key);
 		if (stack)
 			gpubpf_stack_line(r->s, stack, true, r->value, sizeof(r->value));
-		set_cell(r, whole_column(&r->value_leaves), r->value);
+		set_cell(r, add_whole_column(&r->value_leaves), r->value);
 	} else {
 		set_cells(r, &r->value_leaves, entry->value);
 	}

@@ -39,7 +39,7 @@ static void add_str(struct json_object *o, const char *name, const char *v)
 	json_object_object_add(o, name, json_object_new_string(v));
 }
 
-static struct json_object *json_triple(const uint64_t v[3])
+static struct json_object *make_json_triple(const uint64_t v[3])
 {
 	struct json_object *a = json_object_new_array_ext(3);
 
@@ -56,7 +56,7 @@ static void add_hist(const struct listing *l, const struct gpubpf_hist_shape *sh
 	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, l->slot, l->names.wide_as_text));
 }
 
-static struct json_object *typed_json(const struct listing *l, uint32_t type, const void *data, size_t size)
+static struct json_object *make_typed_json(const struct listing *l, uint32_t type, const void *data, size_t size)
 {
 	return gpubpf_typed_json(l->btf, type, &l->names, data, size);
 }
@@ -70,7 +70,7 @@ static struct json_object *list_key(const struct listing *l, const struct gpubpf
 		memcpy(&index, entry->key, sizeof(index));
 		return json_object_new_uint64(index);
 	}
-	return typed_json(l, map->btf_key, entry->key, map->key_size);
+	return make_typed_json(l, map->btf_key, entry->key, map->key_size);
 }
 
 /*
@@ -99,7 +99,7 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 		}
 		v = json_object_new_object();
 		add_u64(v, "copy", i);
-		json_object_object_add(v, "value", typed_json(l, map->btf_value, one.value, one.value_size));
+		json_object_object_add(v, "value", make_typed_json(l, map->btf_value, one.value, one.value_size));
 		json_object_array_add(values, v);
 	}
 	if (ints)
@@ -130,7 +130,7 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	else if (map->type->flags & GPUBPF_MAP_STACKS)
 		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_by_key(map, entry->key)));
 	else
-		json_object_object_add(o, "value", typed_json(l, map->btf_value, entry->value, map->value_size));
+		json_object_object_add(o, "value", make_typed_json(l, map->btf_value, entry->value, map->value_size));
 	if (l->hists.n == 1) {
 		memset(l->slot, 0, sizeof(l->slot));
 		gpubpf_hist_add_copies(&l->hists.shape[0], entry, l->slot);
@@ -156,7 +156,7 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 
 		add_str(o, "key", var.name);
 		json_object_object_add(o, "value",
-				       typed_json(l, var.type, (const char *)entry->value + var.offset, var.size));
+				       make_typed_json(l, var.type, (const char *)entry->value + var.offset, var.size));
 		json_object_array_add(l->entries, o);
 	}
 	return 0;
@@ -300,9 +300,9 @@ static struct json_object *list_kernels(struct gpubpf_session *s)
 		add_str(o, "outcome", gpubpf_report_outcome(st));
 		add_str(o, "reason", gpubpf_report_reason(s, st));
 		add_u64(o, "dim", st->dim);
-		json_object_object_add(o, "grid", json_triple(st->grid));
-		json_object_object_add(o, "threads", json_triple(st->threads));
-		json_object_object_add(o, "block", json_triple(st->block));
+		json_object_object_add(o, "grid", make_json_triple(st->grid));
+		json_object_object_add(o, "threads", make_json_triple(st->threads));
+		json_object_object_add(o, "block", make_json_triple(st->block));
 		add_u64(o, "wait_ns", st->wait_ns);
 		add_u64(o, "twin_load_ns", st->twin_load_ns);
 		add_u64(o, "registers", st->registers);
@@ -323,8 +323,8 @@ static struct json_object *list_print(const struct gpubpf_session *s, const stru
 	add_str(o, "prog", k->print->prog < unit->nprogs ? unit->progs[k->print->prog].name : "");
 	add_str(o, "kernel", gpubpf_kernel_full_name(s, k->print->kernel));
 	add_u64(o, "launch", k->print->launch);
-	json_object_object_add(o, "block", json_triple(k->print->block));
-	json_object_object_add(o, "thread", json_triple(k->print->thread));
+	json_object_object_add(o, "block", make_json_triple(k->print->block));
+	json_object_object_add(o, "thread", make_json_triple(k->print->thread));
 	return o;
 }
 
@@ -379,8 +379,8 @@ struct json_object *gpubpf_report_print(const struct gpubpf_print_record *p)
 	add_str(o, "prog", p->prog);
 	add_str(o, "kernel", p->kernel);
 	add_u64(o, "launch", p->launch);
-	json_object_object_add(o, "block", json_triple(p->block));
-	json_object_object_add(o, "thread", json_triple(p->thread));
+	json_object_object_add(o, "block", make_json_triple(p->block));
+	json_object_object_add(o, "thread", make_json_triple(p->thread));
 	add_owner(o, p->process, p->device, p->backend);
 	return o;
 }

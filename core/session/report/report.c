@@ -109,7 +109,7 @@ static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s,
 	return NULL;
 }
 
-static const char *why_waiting(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+static const char *find_waiting_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
 {
 	if (stats->outcome != GPUBPF_OUTCOME_WAITING)
 		return "";
@@ -132,7 +132,7 @@ const char *gpubpf_report_reason(struct gpubpf_session *s, const struct gpubpf_k
 		return stats->reason;
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";
-	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : why_waiting(s, stats));
+	return gpubpf_missed_why(s, stats, stats->reason[0] ? stats->reason : find_waiting_reason(s, stats));
 }
 
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)

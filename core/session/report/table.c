@@ -47,12 +47,12 @@ static void add_cell(struct gpubpf_table *t, const char *text, size_t n)
 			all[i] = ' ';
 }
 
-static const char *cell_at(const struct gpubpf_table *t, uint32_t i)
+static const char *get_cell(const struct gpubpf_table *t, uint32_t i)
 {
 	return t->text + t->cell[i];
 }
 
-static size_t cell_length(const struct gpubpf_table *t, uint32_t i)
+static size_t get_cell_length(const struct gpubpf_table *t, uint32_t i)
 {
 	return (i + 1 < t->cells ? t->cell[i + 1] : t->used) - t->cell[i] - 1;
 }
@@ -156,17 +156,17 @@ void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 		number[c] = true;
 	for (uint32_t i = 0; i < t->cells; i++) {
 		uint32_t c = i % t->columns;
-		size_t n = cell_length(t, i);
+		size_t n = get_cell_length(t, i);
 
 		width[c] = n > width[c] ? n : width[c];
 		if (i >= t->columns && number[c])
-			number[c] = is_number(cell_at(t, i));
+			number[c] = is_number(get_cell(t, i));
 	}
 	for (uint32_t i = 0; i < t->cells; i++) {
 		uint32_t c = i % t->columns;
 		bool last = c + 1 == t->columns;
 
-		put_cell(cell_at(t, i), cell_length(t, i), last && !number[c] ? 0 : width[c], number[c], out);
+		put_cell(get_cell(t, i), get_cell_length(t, i), last && !number[c] ? 0 : width[c], number[c], out);
 		if (last)
 			putc_unlocked('\n', out);
 	}
@@ -182,7 +182,7 @@ void gpubpf_table_finish(struct gpubpf_table *t)
 }
 
 /* Format a power of two as bpftrace does: 1K, 64M, 2G. */
-static void power(uint32_t shift, char *buf, size_t size)
+static void format_power(uint32_t shift, char *buf, size_t size)
 {
 	static const char suffix[] = "\0KMGTPE";
 	uint32_t unit = shift / 10;
@@ -190,7 +190,7 @@ static void power(uint32_t shift, char *buf, size_t size)
 	snprintf(buf, size, "%llu%.1s", 1ull << (shift % 10), &suffix[unit]);
 }
 
-static void linear_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
+static void format_linear_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
 {
 	unsigned long long low = shape->min + (i - 1) * shape->step;
 
@@ -204,13 +204,13 @@ static void linear_label(const struct gpubpf_hist_shape *shape, uint32_t i, char
 		snprintf(buf, size, "[%llu, %llu)", low, low + (unsigned long long)shape->step);
 }
 
-static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
+static void format_slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
 {
 	char low[16], high[16];
 	uint64_t from, to;
 
 	if (shape->step) {
-		linear_label(shape, i, buf, size);
+		format_linear_label(shape, i, buf, size);
 		return;
 	}
 	if (shape->zeros && i <= 1) {
@@ -225,8 +225,8 @@ static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *
 			 (unsigned long long)to + 1);
 	if (shape->bits)
 		return;
-	power(i - shape->zeros, low, sizeof(low));
-	power(i - shape->zeros + 1, high, sizeof(high));
+	format_power(i - shape->zeros, low, sizeof(low));
+	format_power(i - shape->zeros + 1, high, sizeof(high));
 	snprintf(buf, size, "[%s, %s)", i ? low : "0", to == UINT64_MAX ? "..." : high);
 }
 
@@ -255,7 +255,7 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 			i = empty - 1;
 			continue;
 		}
-		slot_label(shape, i, label, sizeof(label));
+		format_slot_label(shape, i, label, sizeof(label));
 		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR_WIDTH, length, bar);
 	}
 }

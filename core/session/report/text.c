@@ -12,7 +12,7 @@
 
 #define MIN_WAIT_NS 100000000ull /* minimum wait that the report shows without -v */
 
-static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
+static void format_size(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
 {
 	if (!v[0])
 		snprintf(buf, size, "-");
@@ -25,7 +25,7 @@ static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
 			 (unsigned long long)v[2]);
 }
 
-static const char *kernel_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *st)
+static const char *get_kernel_reason(struct gpubpf_session *s, const struct gpubpf_kernel_stats *st)
 {
 	const char *reason = gpubpf_report_reason(s, st);
 
@@ -57,8 +57,8 @@ static void put_kernel(struct gpubpf_table *t, struct gpubpf_session *s, const s
 {
 	char threads[64], block[64];
 
-	size_text(st->threads, st->dim, threads, sizeof(threads));
-	size_text(st->block, st->dim, block, sizeof(block));
+	format_size(st->threads, st->dim, threads, sizeof(threads));
+	format_size(st->block, st->dim, block, sizeof(block));
 	gpubpf_table_cell(t, "%s", gpubpf_kernel_display_name(s, st->id, opts->demangle));
 	if (mixed)
 		gpubpf_table_cell(t, "%s", st->backend);
@@ -81,11 +81,11 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 				  "OUTCOME", NULL);
 	else
 		gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
-	gpubpf_shared_reasons_init(&reasons, s, kernel_reason);
+	gpubpf_shared_reasons_init(&reasons, s, get_kernel_reason);
 	for (uint32_t i = 0; i < s->report->nstats; i++)
 		put_kernel(&t, s, &s->report->stats[i],
-			   gpubpf_shared_reasons_has(&reasons, i) ? "" : kernel_reason(s, &s->report->stats[i]), mixed,
-			   opts);
+			   gpubpf_shared_reasons_has(&reasons, i) ? "" : get_kernel_reason(s, &s->report->stats[i]),
+			   mixed, opts);
 	fprintf(out, "kernels\n");
 	if (s->report->nstats)
 		gpubpf_table_print(&t, out);

@@ -69,7 +69,7 @@ static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 		gpubpf_table_cell(&sh->table, "%u/%u", a->process, a->device);
 }
 
-static void key_text(const struct shown *sh, const struct gpubpf_entry *entry, char *buf, size_t room)
+static void format_key(const struct shown *sh, const struct gpubpf_entry *entry, char *buf, size_t room)
 {
 	const struct gpubpf_map *map = map_of(sh);
 	uint32_t index;
@@ -86,7 +86,7 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 {
 	char text[KEY_SIZE];
 
-	key_text(sh, entry, text, sizeof(text));
+	format_key(sh, entry, text, sizeof(text));
 	if (map_of(sh)->key_size)
 		gpubpf_table_text(&sh->table, text);
 	if (sh->tagged)
@@ -287,7 +287,7 @@ static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 		sh->omitted += sh->hists.only;
 		return 0;
 	}
-	key_text(sh, entry, key, sizeof(key));
+	format_key(sh, entry, key, sizeof(key));
 	snprintf(title, sizeof(title), "[%s]", key);
 	for (uint32_t i = 0; i < sh->hists.n; i++)
 		draw_hist(sh, title, sh->hists.path[i], &sh->hists.shape[i], entry);
@@ -450,7 +450,7 @@ static void show_memory(struct gpubpf_session *s, FILE *out)
 	}
 }
 
-static uint32_t used_mirrors(const struct gpubpf_session *s)
+static uint32_t count_used_mirrors(const struct gpubpf_session *s)
 {
 	uint32_t n = 0;
 
@@ -533,7 +533,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 		.names = gpubpf_session_names(s, opts),
 		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS,
 		.skip_zeros = gpubpf_map_omits_zeros(map),
-		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_is_merged(s, index)),
+		.tagged = count_used_mirrors(s) > 1 && (copies || !gpubpf_map_is_merged(s, index)),
 		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};
 	int err = 0;

@@ -386,7 +386,7 @@ static int copy_answer(int fd, size_t max, FILE *out)
 	return fflush(out) ? -errno : 0;
 }
 
-static const char *error_text(int err)
+static const char *get_error_text(int err)
 {
 	return err == -EPIPE || err == -ECONNRESET ? "the session ended before it answered" : strerror(-err);
 }
@@ -406,7 +406,7 @@ static int receive_answer(int sock, uint32_t what, FILE *out, char *why, size_t 
 		gpubpf_msg_close(&msg);
 		err = -EPROTO;
 	}
-	snprintf(why, why_size, "%s", err ? error_text(err) : "");
+	snprintf(why, why_size, "%s", err ? get_error_text(err) : "");
 	if (!err) {
 		err = (int32_t)gpubpf_get_u32(&msg.payload);
 		gpubpf_get_str(&msg.payload, why, why_size);
@@ -448,7 +448,7 @@ int gpubpf_query_request_with(const char *path, uint32_t what, uint32_t flags, s
 	gpubpf_writer_finish(more);
 	err = gpubpf_msg_send(sock, 0, GPUBPF_MSG_QUERY, 1, &w, &fd, fd >= 0);
 	gpubpf_writer_finish(&w);
-	snprintf(why, why_size, "%s", error_text(err));
+	snprintf(why, why_size, "%s", get_error_text(err));
 	if (!err)
 		err = receive_answer(sock, what, out, why, why_size);
 	close(sock);

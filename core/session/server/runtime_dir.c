@@ -16,7 +16,7 @@
 
 #include "core/wire/loader.h"
 
-static void default_dir(char *buf, size_t size)
+static void find_default_dir(char *buf, size_t size)
 {
 	struct stat st;
 
@@ -115,7 +115,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	if (s->opts.runtime_dir)
 		snprintf(s->server->dir, sizeof(s->server->dir), "%s", s->opts.runtime_dir);
 	else
-		default_dir(s->server->dir, sizeof(s->server->dir));
+		find_default_dir(s->server->dir, sizeof(s->server->dir));
 	if (mkdir(s->server->dir, 0700) < 0 && errno != EEXIST)
 		return gpubpf_session_fail(s, -errno,
 					   "%s: cannot make the folder for the session's socket: %s; set "
@@ -188,7 +188,7 @@ int gpubpf_sessions_find(const char *dir, gpubpf_session_path_fn found, gpubpf_s
 	if (dir)
 		snprintf(chosen, sizeof(chosen), "%s", dir);
 	else
-		default_dir(chosen, sizeof(chosen));
+		find_default_dir(chosen, sizeof(chosen));
 	if (check_dir(chosen) < 0 || !(d = opendir(chosen)))
 		return 0;
 	while ((entry = readdir(d))) {

@@ -250,7 +250,7 @@ static int accept_peers(struct gpubpf_session *s)
 	return n;
 }
 
-static const char *peer_name(const struct gpubpf_peer *peer)
+static const char *get_peer_name(const struct gpubpf_peer *peer)
 {
 	return peer->exe[0] ? peer->exe : "unknown program";
 }
@@ -271,7 +271,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			gpubpf_session_note(s,
 					    "lost a message of %s (pid %u), because gpubpf has too many open files; "
 					    "raise the limit (ulimit -n)",
-					    peer_name(peer), peer->pid);
+					    get_peer_name(peer), peer->pid);
 		err = gpubpf_peer_message(s, peer, &msg);
 		gpubpf_msg_close(&msg);
 		n++;
@@ -282,7 +282,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 		gpubpf_session_note(s,
 				    "%s (pid %u) sent an invalid message and continues unprobed; use a tool and an "
 				    "agent of the same version",
-				    peer_name(peer), peer->pid);
+				    get_peer_name(peer), peer->pid);
 	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
 		gpubpf_peer_note_lost_counts(s, peer);
 		close_peer(s, peer);

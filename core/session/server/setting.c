@@ -104,7 +104,7 @@ static const struct word {
 	{ "where=", set_where },   { "armed=", set_armed },
 };
 
-static const struct word *kind_of(const char *word)
+static const struct word *find_word(const char *word)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strncmp(word, kinds[i].prefix, strlen(kinds[i].prefix)))
@@ -118,7 +118,7 @@ static int parse_words(struct gpubpf_session *s, char **words, uint32_t *n, stru
 	uint32_t links = 0;
 
 	for (uint32_t i = 0; i < *n; i++) {
-		const struct word *kind = kind_of(words[i]);
+		const struct word *kind = find_word(words[i]);
 
 		if (!kind)
 			words[links++] = words[i];

@@ -297,7 +297,7 @@ static struct frame resolve(struct gpubpf_session *s, const struct gpubpf_stack 
 	return f;
 }
 
-static const char *base_name(const char *path)
+static const char *get_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -332,9 +332,9 @@ void gpubpf_stack_frame(struct gpubpf_session *s, const struct gpubpf_stack *sta
 	char *name = f.symbol ? display_name(f.symbol, demangle) : NULL;
 
 	if (name)
-		snprintf(buf, size, "%s+0x%" PRIx64 " (%s)", name, f.from, base_name(f.file->path));
+		snprintf(buf, size, "%s+0x%" PRIx64 " (%s)", name, f.from, get_base_name(f.file->path));
 	else if (f.file)
-		snprintf(buf, size, "%s+0x%" PRIx64, base_name(f.file->path), f.offset);
+		snprintf(buf, size, "%s+0x%" PRIx64, get_base_name(f.file->path), f.offset);
 	else
 		snprintf(buf, size, "0x%" PRIx64, stack->address[i]);
 	free(name);
@@ -381,7 +381,7 @@ void gpubpf_stack_line(struct gpubpf_session *s, const struct gpubpf_stack *stac
 		if (name)
 			snprintf(buf + at, size - at, "%s%s", i ? " < " : "", name);
 		else
-			snprintf(buf + at, size - at, "%s%s", i ? " < " : "", f.file ? base_name(f.file->path) : "?");
+			snprintf(buf + at, size - at, "%s%s", i ? " < " : "", f.file ? get_base_name(f.file->path) : "?");
 		at += strlen(buf + at);
 		free(name);
 	}

@@ -94,7 +94,7 @@ static int open_worker(struct gpubpf_builders *all, struct gpubpf_worker_set *se
  * The runtime of a CPU starts one thread per processor. Each thread has a stack, and a heap for which malloc() reserves
  * 64 or 128 MiB. Intel's runtime ran out of 4 GiB on 64 processors.
  */
-static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
+static uint64_t compute_builder_memory(const struct gpubpf_device_caps *caps)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
 
@@ -120,7 +120,7 @@ static int open_workers(struct gpubpf_builders *all, struct builder *builder, co
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, all->s->attaches, 0, false);
 	if (!err)
-		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, builder_memory(caps), one_job);
+		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, compute_builder_memory(caps), one_job);
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_ASSEMBLE, true, 0, false);
 	if (!err)
@@ -278,7 +278,7 @@ static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
  * Take the next request. Take one of `ahead` only if another builder then remains for requests of agents. The caller
  * holds the lock.
  */
-static struct gpubpf_twin_req *next_request(struct gpubpf_builders *all)
+static struct gpubpf_twin_req *take_next_request(struct gpubpf_builders *all)
 {
 	struct gpubpf_twin_req *req = pop(&all->requested);
 
@@ -298,7 +298,7 @@ static void *run_builder(void *arg)
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->stop) {
-		req = next_request(all);
+		req = take_next_request(all);
 		if (!req) {
 			all->idle++;
 			pthread_cond_wait(&all->work, &all->lock);

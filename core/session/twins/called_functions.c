@@ -124,7 +124,7 @@ static const char *append_name(char *text, size_t *bytes, const char *name)
  * Returns a bit mask of the kinds of places with at least one place in the function that cannot be probed. Kinds of
  * named places are excluded, because a program may name only places that can be probed.
  */
-static uint32_t unavailable_kinds(const struct gpubpf_kernel_info *info)
+static uint32_t find_unavailable_kinds(const struct gpubpf_kernel_info *info)
 {
 	uint32_t kinds = 0;
 
@@ -166,9 +166,9 @@ struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, 
 	char *text = NULL;
 	size_t bytes = 0;
 
-	kinds &= ~unavailable_kinds(kernel);
+	kinds &= ~find_unavailable_kinds(kernel);
 	for (uint32_t i = 0; i < n; i++)
-		kinds &= calls[i] ? ~unavailable_kinds(&infos[i]) : UINT32_MAX;
+		kinds &= calls[i] ? ~find_unavailable_kinds(&infos[i]) : UINT32_MAX;
 	for (int fill = 0; fill < 2; fill++) {
 		if (fill && !(list = malloc(total * sizeof(*list) + bytes)))
 			return NULL;

@@ -276,7 +276,7 @@ int gpubpf_blob_read(const char *folder, const char *name, size_t max, void **da
 /* -- blobs; each file also contains the blob's key -- */
 
 /* Returns the data in a cache file. Returns NULL if the file is incomplete or damaged, or has another key. */
-static const void *content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
+static const void *find_content(const uint8_t *file, size_t nfile, const void *key, size_t nkey, size_t *size)
 {
 	uint8_t digest[32];
 	struct gpubpf_reader r;
@@ -319,7 +319,7 @@ void *gpubpf_blob_cache_find(const char *folder, const void *key, size_t nkey, s
 	if (err == -ENOENT)
 		return NULL;
 	if (!err)
-		bytes = content(file, nfile, key, nkey, size);
+		bytes = find_content(file, nfile, key, nkey, size);
 	if (bytes)
 		return memmove(file, bytes, *size);
 	free(file);

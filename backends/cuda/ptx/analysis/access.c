@@ -110,7 +110,7 @@ uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i)
 }
 
 /* Returns the token of the i-th modifier that names a state space, and sets *spaces to that space. */
-static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *insn, uint32_t i, uint32_t *spaces)
+static uint32_t find_named_space(const struct ptx_module *m, const struct ptx_node *insn, uint32_t i, uint32_t *spaces)
 {
 	static const struct {
 		const char *word;
@@ -133,11 +133,11 @@ static uint32_t named_space(const struct ptx_module *m, const struct ptx_node *i
 }
 
 /* Returns all state spaces that the modifiers name. Without such a modifier the access may be to any space. */
-static uint32_t named_spaces(const struct ptx_module *m, const struct ptx_node *insn)
+static uint32_t find_named_spaces(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	uint32_t all = 0, spaces;
 
-	for (uint32_t i = 0; named_space(m, insn, i, &spaces) != PTX_NONE; i++)
+	for (uint32_t i = 0; find_named_space(m, insn, i, &spaces) != PTX_NONE; i++)
 		all |= spaces;
 	return all ? all : GPUBPF_IN_ANY;
 }
@@ -162,7 +162,7 @@ uint32_t ptx_type_bytes(const struct ptx_module *m, uint32_t node)
 	return 0;
 }
 
-static uint32_t vector_length(const struct ptx_module *m, const struct ptx_node *insn)
+static uint32_t get_vector_length(const struct ptx_module *m, const struct ptx_node *insn)
 {
 	return has_modifier(m, insn, ".v8", 3) ? 8 :
 	       has_modifier(m, insn, ".v4", 3) ? 4 :
@@ -180,9 +180,9 @@ static struct ptx_access describe_access(const struct ptx_module *m, uint32_t no
 				.value = row->value == NONE ? PTX_NONE : ptx_operand(m, node, row->value) };
 	uint32_t bytes = ptx_type_bytes(m, node);
 
-	a.space = named_space(m, insn, row->space, &a.spaces);
+	a.space = find_named_space(m, insn, row->space, &a.spaces);
 	if (a.how == PTX_BYTES_TYPE) {
-		a.count = vector_length(m, insn);
+		a.count = get_vector_length(m, insn);
 		a.bytes = bytes * a.count;
 		a.unseen = bytes ? NULL : "elements of a type that gpubpf does not know";
 	} else if (a.how == PTX_BYTES_ROW) {
@@ -200,7 +200,7 @@ struct ptx_access ptx_describe_object(const struct ptx_module *m, uint32_t node,
 {
 	struct ptx_access a = { .address = operand, .value = PTX_NONE };
 
-	a.space = named_space(m, &m->nodes[node], 0, &a.spaces);
+	a.space = find_named_space(m, &m->nodes[node], 0, &a.spaces);
 	if (operand == PTX_NONE || !ptx_token_is(m, operand, "["))
 		a.unseen = "memory whose address is in an unexpected operand";
 	return a;
@@ -221,7 +221,7 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	if (rows[first].what == NO_ACCESS)
 		return 0;
 	if (rows[first].what == UNSEEN) {
-		uint32_t spaces = rows[first].spaces == STATED ? named_spaces(m, insn) : rows[first].spaces;
+		uint32_t spaces = rows[first].spaces == STATED ? find_named_spaces(m, insn) : rows[first].spaces;
 
 		out[0] = (struct ptx_access){ .access = rows[first].access, .spaces = spaces, .unseen = rows[first].why };
 		return 1;

@@ -63,7 +63,7 @@ static void add_place(struct walk *w, enum gpubpf_site kind, uint32_t node, uint
  * Returns the first instruction at the branch's target if it is a ret or exit without a predicate. Otherwise returns
  * PTX_NONE.
  */
-static uint32_t exit_at_target(const struct walk *w, uint32_t branch)
+static uint32_t find_exit_at_target(const struct walk *w, uint32_t branch)
 {
 	const struct ptx_module *m = w->m;
 	const struct ptx_node *insn = &m->nodes[branch];
@@ -173,7 +173,7 @@ static void visit_node(struct walk *w, uint32_t node)
 		add_place(w, GPUBPF_SITE_MARK, node, PTX_NONE);
 	if (n->kind != PTX_INSN)
 		return;
-	exit = is_opcode(w, node, "ret") || is_opcode(w, node, "exit") ? node : exit_at_target(w, node);
+	exit = is_opcode(w, node, "ret") || is_opcode(w, node, "exit") ? node : find_exit_at_target(w, node);
 	if (exit != PTX_NONE && (exit == node || w->entry || is_opcode(w, exit, "ret")))
 		add_exit(w, w->entry || is_opcode(w, exit, "exit"), node, exit);
 	if (!w->kinds)
@@ -200,7 +200,7 @@ static bool falls_off_end(const struct walk *w, uint32_t body)
 }
 
 /* Returns the line of the first .loc directive, which is the line where the function begins. */
-static uint32_t first_line(struct walk *w)
+static uint32_t take_first_line(struct walk *w)
 {
 	uint32_t line;
 
@@ -217,7 +217,7 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 {
 	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry, .loc = PTX_NONE };
 
-	w.line = first_line(&w);
+	w.line = take_first_line(&w);
 	w.kinds = kinds &
 		  (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_SITE_BIT(BLOCK_BEGIN) | GPUBPF_SITE_BIT(BLOCK_END));
 	if (w.entry && w.kinds & GPUBPF_SITE_BIT(BLOCK_BEGIN))
@@ -241,7 +241,7 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
  * Returns the path of the .file directive whose index the .loc names. The path has no quotes and no NUL; *len is its
  * length. Syntax: .file index "path" ... (PTX ISA 11.5.2)
  */
-static const char *source_file(const struct ptx_module *m, uint32_t loc, int *len)
+static const char *find_source_file(const struct ptx_module *m, uint32_t loc, int *len)
 {
 	uint32_t index = m->nodes[loc].name + 1;
 
@@ -271,7 +271,7 @@ void ptx_place_name(const struct ptx_module *m, const struct ptx_place *place, c
 	if (!gpubpf_place_has_name(place->kind))
 		return;
 	if (place->kind == GPUBPF_SITE_LINE) {
-		from = source_file(m, place->loc, &len);
+		from = find_source_file(m, place->loc, &len);
 		snprintf(line, sizeof(line), ":%u", place->line);
 	} else {
 		uint32_t last = n->kind == PTX_MARK ? n->name : n->operands - 1;

@@ -73,7 +73,7 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 }
 
 /* Returns the hash slot of a name (FNV-1a). The module must have labels. */
-static uint32_t *label_slot(const struct ptx_module *m, uint32_t token)
+static uint32_t *find_label_slot(const struct ptx_module *m, uint32_t token)
 {
 	const char *name = ptx_token_text(m, token);
 	uint32_t hash = 2166136261u;
@@ -98,7 +98,7 @@ int ptx_index_labels(struct ptx_module *m)
 		return -ENOMEM;
 	memset(m->labels, 0xff, m->nslots * sizeof(*m->labels));
 	for (uint32_t i = m->nnodes; i-- > 0;) { /* backwards, so that each slot lists its labels in order */
-		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? label_slot(m, m->nodes[i].name) : NULL;
+		uint32_t *slot = m->nodes[i].kind == PTX_LABEL ? find_label_slot(m, m->nodes[i].name) : NULL;
 
 		if (!slot)
 			continue;
@@ -110,7 +110,7 @@ int ptx_index_labels(struct ptx_module *m)
 
 uint32_t ptx_find_label(const struct ptx_module *m, uint32_t node, uint32_t token)
 {
-	uint32_t first = m->nslots ? *label_slot(m, token) : PTX_NONE;
+	uint32_t first = m->nslots ? *find_label_slot(m, token) : PTX_NONE;
 
 	for (uint32_t scope = m->nodes[node].parent; scope && first != PTX_NONE; scope = m->nodes[scope].parent)
 		for (uint32_t c = first; c != PTX_NONE; c = m->nodes[c].in_slot)

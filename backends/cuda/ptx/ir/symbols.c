@@ -16,7 +16,7 @@ static int compare_names(const char *a, size_t na, const char *b, size_t nb)
  * Ranks a symbol: strong definition, weak definition, declaration. The linker takes the first of several weak
  * definitions (PTX ISA 11.6.2).
  */
-static int definition_rank(const struct ptx_symbol *symbol)
+static int rank_definition(const struct ptx_symbol *symbol)
 {
 	return !symbol->defined ? 0 : symbol->weak ? 1 : 2;
 }
@@ -30,7 +30,7 @@ static int by_name(const void *a, const void *b, void *arg)
 				  m->tokens[y->name].len);
 
 	if (!order)
-		order = definition_rank(y) - definition_rank(x);
+		order = rank_definition(y) - rank_definition(x);
 	return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 

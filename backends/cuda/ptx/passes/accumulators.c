@@ -202,7 +202,7 @@ static void begin_map(struct ptx_splice *in, struct ptx_text *text, uint32_t map
  * NULL at first. Returns the place of the next key, and sets *key to the key's index among the keys of the place's
  * probe. Returns NULL after the last key.
  */
-static const struct ptx_site *next_key(const struct ptx_splice *in, const struct ptx_site *at, uint32_t *key)
+static const struct ptx_site *find_next_key(const struct ptx_splice *in, const struct ptx_site *at, uint32_t *key)
 {
 	const struct ptx_site *end = in->placed + in->nplaced;
 
@@ -237,7 +237,7 @@ void ptx_begin_accumulators(struct ptx_splice *in, struct ptx_text *text)
 
 		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_ACC "%s;\nmov.b64 %" CUDA_ACC "%s, 0;", name, name);
 	}
-	while (in->nkeyed && (at = next_key(in, at, &key))) {
+	while (in->nkeyed && (at = find_next_key(in, at, &key))) {
 		snprintf(number, sizeof(number), "%u", at->acc_index);
 		declare_pair(in, text, at->probe->registers.keys[key].name, number);
 	}
@@ -379,7 +379,7 @@ void ptx_flush_accumulators(struct ptx_splice *in, struct ptx_text *text)
 		snprintf(sum, sizeof(sum), "%" CUDA_ACC "%s", in->sums[i].name);
 		emit_flush(in, text, &in->sums[i], sum, key);
 	}
-	while (in->nkeyed && (at = next_key(in, at, &k))) {
+	while (in->nkeyed && (at = find_next_key(in, at, &k))) {
 		snprintf(sum, sizeof(sum), "%" CUDA_ACC_VALUE "%s_%u", at->probe->registers.keys[k].name, at->acc_index);
 		snprintf(key, sizeof(key), "%" CUDA_ACC_OFFSET "%s_%u", at->probe->registers.keys[k].name, at->acc_index);
 		emit_flush(in, text, &at->probe->registers.keys[k], sum, key);

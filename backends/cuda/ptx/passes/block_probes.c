@@ -108,7 +108,7 @@ void ptx_declare_lane_count(struct ptx_splice *in, struct ptx_text *text)
 }
 
 /* Returns the last axis along which a launch may have more than one thread. */
-static char last_axis(const struct ptx_splice *in)
+static char find_last_axis(const struct ptx_splice *in)
 {
 	return in->flat ? 'x' : 'z';
 }
@@ -137,7 +137,7 @@ void ptx_begin_block_probes(struct ptx_splice *in, struct ptx_text *text)
 		return;
 	ptx_addf(text, &in->err,
 		 "\n.reg .pred " OTHERS ";\n{\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%tid.x;\n");
-	for (char axis = 'y'; axis <= last_axis(in); axis++)
+	for (char axis = 'y'; axis <= find_last_axis(in); axis++)
 		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n",
 			 axis);
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_w, 0;\n}");
@@ -169,7 +169,7 @@ void ptx_init_lane_count(struct ptx_splice *in, struct ptx_text *text)
 	ptx_addf(text, &in->err, "\n");
 	begin_first(in, text, label);
 	ptx_addf(text, &in->err, ".reg .b32 %%gpubpf_w, %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%ntid.x;\n");
-	for (char axis = 'y'; axis <= last_axis(in); axis++)
+	for (char axis = 'y'; axis <= find_last_axis(in); axis++)
 		ptx_addf(text, &in->err,
 			 "mov.u32 %%gpubpf_n, %%ntid.%c;\nmul.lo.u32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
 	ptx_addf(text, &in->err, "st.shared.u32 [" LANE_COUNT "], %%gpubpf_w;\n");
@@ -249,7 +249,7 @@ void ptx_emit_last_lane(struct ptx_splice *in, struct ptx_text *text, const stru
 	ptx_addf(text, &in->err, "setp.ne.u32 " OTHERS ", %%gpubpf_o, %%gpubpf_n;\n@" OTHERS " bra $gpubpf_over_%u;\n",
 		 label);
 	if (probe->reads_ctaid)
-		for (char axis = 'x'; axis <= last_axis(in); axis++)
+		for (char axis = 'x'; axis <= find_last_axis(in); axis++)
 			ptx_addf(text, &in->err, ".reg .b32 " CTAID "%c;\nmov.u32 " CTAID "%c, %%ctaid.%c;\n", axis,
 				 axis, axis);
 	ptx_add_probe(in, text, probe);

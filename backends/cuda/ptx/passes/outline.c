@@ -24,7 +24,7 @@ static bool can_outline(const struct cuda_probe *probe)
 	       !probe->reads_taken_mask;
 }
 
-static size_t inlined_text_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
+static size_t count_inlined_bytes(const struct gpubpf_lower_job *job, const struct cuda_probe *probes, uint32_t site)
 {
 	size_t text = 0;
 
@@ -112,7 +112,7 @@ int cuda_outline_probes(const struct gpubpf_lower_job *job, struct cuda_probe *p
 		return -ENOMEM;
 	fwrite(*prelude, 1, before, f);
 	for (uint32_t i = 0; !err && i < job->nsites; i++) {
-		if (!can_outline(&probes[i]) || inlined_text_bytes(job, probes, i) <= MAX_TEXT_BYTES / 16)
+		if (!can_outline(&probes[i]) || count_inlined_bytes(job, probes, i) <= MAX_TEXT_BYTES / 16)
 			continue;
 		emit_function(f, &probes[i], i);
 		err = make_call(&probes[i], i);

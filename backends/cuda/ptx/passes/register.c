@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Returns the width in bits of the type at a token (PTX ISA 5.2), PTX_PREDICATE for .pred, or 0 for other tokens. */
-static uint32_t type_bits(const struct ptx_module *m, uint32_t token)
+static uint32_t get_type_bits(const struct ptx_module *m, uint32_t token)
 {
 	static const struct {
 		const char *type;
@@ -48,7 +48,7 @@ uint32_t ptx_register_bits(const struct ptx_module *m, uint32_t node, uint32_t t
 	if (declared == PTX_NONE || n->kind == PTX_LABEL || !ptx_token_is(m, n->first, ".reg"))
 		return 0;
 	for (uint32_t t = n->first + 1; !bits && t < n->name; t++)
-		bits = ptx_token_is(m, t, ".v2") || ptx_token_is(m, t, ".v4") ? 0 : type_bits(m, t);
+		bits = ptx_token_is(m, t, ".v2") || ptx_token_is(m, t, ".v4") ? 0 : get_type_bits(m, t);
 	return bits;
 }
 

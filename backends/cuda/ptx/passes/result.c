@@ -11,7 +11,7 @@
 #include "edit.h"
 
 /* Returns the size in bytes of one stored element, or 0 if the type is unknown. */
-static uint32_t stored_bytes(const struct ptx_splice *in, const struct ptx_node *insn)
+static uint32_t count_stored_bytes(const struct ptx_splice *in, const struct ptx_node *insn)
 {
 	static const struct {
 		const char *type;
@@ -58,7 +58,7 @@ void ptx_copy_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_module *m = in->m;
 	const struct ptx_node *insn = &m->nodes[node];
-	uint32_t at = insn->operands + 1, declared, off = 0, bytes = stored_bytes(in, insn);
+	uint32_t at = insn->operands + 1, declared, off = 0, bytes = count_stored_bytes(in, insn);
 	struct ptx_text text = { 0 };
 	char guard[80] = "";
 

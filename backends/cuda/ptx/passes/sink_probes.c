@@ -85,7 +85,7 @@ static bool add_loaded(const struct ptx_module *m, const struct ptx_node *insn, 
  * Returns the last load of the run of loads that begins at `node`; this may be `node` itself. All loads of a run can be
  * in flight together.
  */
-static uint32_t last_load_of_run(struct ptx_splice *in, uint32_t node)
+static uint32_t find_last_load(struct ptx_splice *in, uint32_t node)
 {
 	struct loaded loaded = { .n = 0 };
 	const struct ptx_module *m = in->m;
@@ -142,7 +142,7 @@ void ptx_sink_probes(struct ptx_splice *in)
 		if (node == PTX_NONE || !is_long_latency_load(in, &in->m->nodes[node]) || !can_sink_all(in, first, end))
 			continue;
 		if (node > open) /* an earlier node is part of the current run, so its probes move to that run's end */
-			open = last_load_of_run(in, node);
+			open = find_last_load(in, node);
 		for (uint32_t i = first; i < end; i++)
 			if (in->placed[i].probe && gpubpf_place_kind(in->placed[i].place.kind)->when == GPUBPF_WHEN_AFTER)
 				in->placed[i].sunk_to = open;

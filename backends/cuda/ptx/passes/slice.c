@@ -23,7 +23,7 @@ struct word {
 	size_t len;
 };
 
-static struct word word_of(const struct ptx_module *m, uint32_t token)
+static struct word get_word(const struct ptx_module *m, uint32_t token)
 {
 	return (struct word){ ptx_token_text(m, token), m->tokens[token].len };
 }
@@ -38,7 +38,7 @@ static int compare(struct word a, struct word b)
 static int by_name(const void *a, const void *b, void *module)
 {
 	const struct ptx_top_name *x = a, *y = b;
-	int order = compare(word_of(module, x->token), word_of(module, y->token));
+	int order = compare(get_word(module, x->token), get_word(module, y->token));
 
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
@@ -117,7 +117,7 @@ static uint32_t lower_bound(const struct ptx_top *top, struct word word)
 	for (uint32_t n = top->nnames; n; n /= 2) {
 		uint32_t mid = from + n / 2;
 
-		if (compare(word_of(top->module, top->names[mid].token), word) < 0) {
+		if (compare(get_word(top->module, top->names[mid].token), word) < 0) {
 			from = mid + 1;
 			n--;
 		}
@@ -127,7 +127,7 @@ static uint32_t lower_bound(const struct ptx_top *top, struct word word)
 
 static bool is_name(const struct ptx_top *top, uint32_t name, struct word word)
 {
-	return name < top->nnames && !compare(word_of(top->module, top->names[name].token), word);
+	return name < top->nnames && !compare(get_word(top->module, top->names[name].token), word);
 }
 
 static void need_names(struct slicing *p, struct word word)
@@ -145,7 +145,7 @@ static void scan_needed(struct slicing *p)
 
 		for (uint32_t t = node->first; t < node->end; t++)
 			if (m->tokens[t].kind == PTX_WORD)
-				need_names(p, word_of(m, t));
+				need_names(p, get_word(m, t));
 	}
 }
 
@@ -251,7 +251,7 @@ int ptx_slice(const struct ptx_top *top, const char *kernel, char **text, struct
 	if (p.needed && p.next) {
 		for (uint32_t i = 0; i < top->nnodes; i++)
 			p.needed[i] = top->module->nodes[top->nodes[i]].kind == PTX_DIRECTIVE;
-		need_names(&p, word_of(top->module, name));
+		need_names(&p, get_word(top->module, name));
 		scan_needed(&p);
 		err = make_slice(&p, text, part);
 	}

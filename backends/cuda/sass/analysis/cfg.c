@@ -174,7 +174,7 @@ static int find_order(struct sass_cfg *cfg)
 #define UNSEEN (SASS_NONE - 1)
 
 /* Returns the nearest common dominator of blocks a and b. SASS_NONE stands for a virtual root above all entries. */
-static uint32_t common_dominator(const struct sass_cfg *cfg, uint32_t a, uint32_t b)
+static uint32_t find_common_dominator(const struct sass_cfg *cfg, uint32_t a, uint32_t b)
 {
 	while (a != b) {
 		if (a == SASS_NONE || b == SASS_NONE)
@@ -206,7 +206,7 @@ static bool update_dominator(struct sass_cfg *cfg, uint32_t b)
 		uint32_t p = cfg->pred[block->pred + k];
 
 		if (cfg->blocks[p].idom != UNSEEN)
-			idom = idom == UNSEEN ? p : common_dominator(cfg, idom, p);
+			idom = idom == UNSEEN ? p : find_common_dominator(cfg, idom, p);
 	}
 	block->idom = idom;
 	return idom != was;

@@ -96,7 +96,7 @@ static bool works_in_order(struct sass_insn insn)
 
 /* Returns the scoreboard, as a bit, that the instruction sets and that also covers all earlier operations of its
  * in-order unit. Returns 0 if there is none. */
-static uint8_t unit_board(struct sass_insn insn)
+static uint8_t get_unit_board(struct sass_insn insn)
 {
 	unsigned board = sass_write_board(insn);
 
@@ -107,7 +107,7 @@ static uint8_t unit_board(struct sass_insn insn)
 static void apply_insn(const struct flight_analysis *w, uint32_t i)
 {
 	struct sass_insn insn = sass_code_at(w->code, i);
-	uint8_t waits = sass_wait_mask(insn), board = unit_board(insn);
+	uint8_t waits = sass_wait_mask(insn), board = get_unit_board(insn);
 
 	for (uint32_t k = 0; k < w->f->n; k++) {
 		uint8_t state = w->now[k] & waits ? 0 : w->now[k];

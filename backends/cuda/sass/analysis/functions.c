@@ -60,7 +60,7 @@ static const char *find_obstacle(const struct sass_code *code, const struct sass
 }
 
 /* Returns FUNCTION if the symbol's name is $KERNEL$FUNCTION; NULL if the symbol is no function of this kernel. */
-static const char *function_name(const char *symbol, const char *kernel)
+static const char *get_function_name(const char *symbol, const char *kernel)
 {
 	size_t n = strlen(kernel);
 
@@ -69,14 +69,15 @@ static const char *function_name(const char *symbol, const char *kernel)
 		       NULL;
 }
 
-static int each_in_section(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
-			   int (*fn)(void *arg, const struct sass_function *function), void *arg)
+static int visit_functions_in_section(const struct sass_cubin *c, const struct sass_kernel *k,
+				      const struct sass_code *code,
+				      int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
 	int err = 0;
 
 	for (uint32_t i = sass_first(&c->symbols_by_section, k->text); !err && i; i = c->symbols_by_section.next[i]) {
 		const struct sass_symbol *s = &c->symbols[i];
-		struct sass_function f = { .name = function_name(s->name, c->symbols[k->symbol].name) };
+		struct sass_function f = { .name = get_function_name(s->name, c->symbols[k->symbol].name) };
 		uint64_t begin = s->head.st_value, end = begin + s->head.st_size, size = (uint64_t)code->n * SASS_INSN;
 
 		if (!f.name || ELF64_ST_TYPE(s->head.st_info) != STT_FUNC)
@@ -104,8 +105,8 @@ static bool may_call(const struct sass_cubin *c, const struct sass_texts *texts,
 	return by_pointer;
 }
 
-static int each_in_others(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
-			  int (*fn)(void *arg, const struct sass_function *function), void *arg)
+static int visit_functions_in_others(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code,
+				     int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
 	struct sass_function f = { .why = "it is in a separate section (linked from several objects, or called through "
 					  "a pointer), where probes in machine code are not supported" };
@@ -131,9 +132,9 @@ static int each_in_others(const struct sass_cubin *c, const struct sass_kernel *
 int sass_functions_each(const struct sass_cubin *cubin, const struct sass_kernel *kernel, const struct sass_code *code,
 			int (*fn)(void *arg, const struct sass_function *function), void *arg)
 {
-	int err = each_in_section(cubin, kernel, code, fn, arg);
+	int err = visit_functions_in_section(cubin, kernel, code, fn, arg);
 
-	return err || !code->calls ? err : each_in_others(cubin, kernel, code, fn, arg);
+	return err || !code->calls ? err : visit_functions_in_others(cubin, kernel, code, fn, arg);
 }
 
 /* The place at the first instruction has no guard, because all lanes that execute the call reach that instruction. */

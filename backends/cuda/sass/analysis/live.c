@@ -24,7 +24,7 @@ struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const stru
 	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = begins ? 0 : kernel->regs };
 }
 
-static uint32_t max_free_regs(uint32_t regs)
+static uint32_t count_free_regs(uint32_t regs)
 {
 	uint32_t rounded = round_up(regs, REG_GRANULE);
 
@@ -33,7 +33,7 @@ static uint32_t max_free_regs(uint32_t regs)
 
 uint32_t sass_max_regs_above(const struct sass_code *code, uint32_t regs)
 {
-	uint32_t base = round_up(regs, 4), most = max_free_regs(regs);
+	uint32_t base = round_up(regs, 4), most = count_free_regs(regs);
 
 	most = most > SASS_REGS_MAX ? SASS_REGS_MAX : most;
 	return code->maxreg || base + REGCOUNT_EXTRA - 1 > most ? 0 : most - base - (REGCOUNT_EXTRA - 1);
@@ -44,7 +44,7 @@ int sass_alloc_reg_window(const struct sass_code *code, uint32_t regs, uint32_t 
 {
 	uint32_t base = round_up(regs, 4), above = base + need + REGCOUNT_EXTRA - 1, low = need + REGCOUNT_EXTRA - 1;
 
-	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, REG_GRANULE) <= max_free_regs(regs);
+	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, REG_GRANULE) <= count_free_regs(regs);
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))

@@ -136,7 +136,7 @@ bool sass_is_relocatable(const struct sass_code *code, uint32_t at)
 
 /* Returns the number of instructions up to the last one that can execute. Does not count the padding after it, which
  * consists of NOPs and a branch to itself. */
-static uint32_t code_end(const struct sass_code *code)
+static uint32_t find_code_end(const struct sass_code *code)
 {
 	uint32_t n = code->n;
 
@@ -205,8 +205,8 @@ static int report_place(const struct sass_code *code, struct sass_place *place,
 
 /* -- lines -- */
 
-static int each_line(const struct sass_code *code, const struct gpubpf_lines *lines, uint32_t text,
-		     int (*fn)(void *arg, const struct sass_place *place), void *arg)
+static int visit_lines(const struct sass_code *code, const struct gpubpf_lines *lines, uint32_t text,
+		       int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
 	struct sass_place place = { .kind = GPUBPF_SITE_LINE };
 	struct gpubpf_line_start *starts;
@@ -242,7 +242,7 @@ void sass_place_name(const struct sass_code *code, const struct sass_place *plac
 int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct gpubpf_lines *lines, uint32_t text,
 		     int (*fn)(void *arg, const struct sass_place *place), void *arg)
 {
-	uint32_t end = code_end(code);
+	uint32_t end = find_code_end(code);
 	int err = 0;
 
 	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
@@ -250,7 +250,7 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 		struct sass_place place = { .kind = kind };
 
 		if (kind == GPUBPF_SITE_LINE && kinds >> kind & 1 && !err)
-			err = each_line(code, lines, text, fn, arg);
+			err = visit_lines(code, lines, text, fn, arg);
 		for (place.at = code->begin; kinds >> kind & 1 && !err && place.at < end; place.at++) {
 			if (matches_kind(code, &place))
 				err = report_place(code, &place, fn, arg);

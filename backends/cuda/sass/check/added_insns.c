@@ -45,7 +45,7 @@ static bool is_lane_code(const struct checked *c, uint32_t i)
 
 /* Returns, as bits, the convergence barriers that BREAK instructions at the end of the entry probe release. All
  * lanes execute these instructions, so no lane of the kernel waits at these barriers afterwards. */
-static unsigned broken_barriers(const struct checked *c)
+static unsigned find_broken_barriers(const struct checked *c)
 {
 	unsigned left = 0;
 
@@ -61,7 +61,7 @@ static unsigned broken_barriers(const struct checked *c)
 
 static int check_barriers(struct checked *c)
 {
-	unsigned used = c->code->barriers_used & ~broken_barriers(c);
+	unsigned used = c->code->barriers_used & ~find_broken_barriers(c);
 
 	for (uint32_t i = c->first_added; i < c->first_stub; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));

@@ -48,7 +48,7 @@ struct stub_walk {
 	uint32_t cycles_since;     /* cycles since the last part reached its destination */
 };
 
-static int wrong(const struct stub_walk *w, uint32_t i, const char *what)
+static int fail_stub(const struct stub_walk *w, uint32_t i, const char *what)
 {
 	return sass_check_fail(w->c, i, what);
 }
@@ -148,7 +148,7 @@ static int check_load(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	if (!same_except_control(insn, sass_with_guard(sass_load(w->c->code->arch, to, w->base, width), guard)))
 		return 0;
 	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
-		return wrong(w, i, "a constant is loaded from a wrong address or without a scoreboard");
+		return fail_stub(w, i, "a constant is loaded from a wrong address or without a scoreboard");
 	w->loaded = true;
 	w->load_board = 1u << board;
 	w->nparts_delivered += loaded;
@@ -169,9 +169,9 @@ static int check_delivery(struct stub_walk *w, uint32_t i, struct sass_insn insn
 	if (w->k.way == SASS_CONSTANT_LOADED || !same_except_control(insn, as))
 		return 0;
 	if (!w->loaded || w->load_board || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
-		return wrong(w, i, "a constant is used before its load is complete, or twice");
+		return fail_stub(w, i, "a constant is used before its load is complete, or twice");
 	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
-		return wrong(w, i, "an instruction sets another scoreboard than in the kernel");
+		return fail_stub(w, i, "an instruction sets another scoreboard than in the kernel");
 	w->nparts_delivered++;
 	w->cycles_since = 0;
 	w->consumer_boards |= sass_boards_set(insn);
@@ -188,7 +188,7 @@ static int check_back(struct stub_walk *w, uint32_t i)
 
 	if (w->nparts_delivered != parts || w->load_board || w->consumer_boards ||
 	    (uniform && w->cycles_since < UNIFORM_CYCLES))
-		return wrong(w, i, "a stub branches back before its constant is in place");
+		return fail_stub(w, i, "a stub branches back before its constant is in place");
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int check_insn(struct stub_walk *w, uint32_t i, struct sass_insn insn)
 	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
 	    (err = check_delivery(w, i, insn)))
 		return err < 0 ? err : 0;
-	return wrong(w, i, "a stub has an instruction that does not belong to a constant read");
+	return fail_stub(w, i, "a stub has an instruction that does not belong to a constant read");
 }
 
 static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
@@ -216,18 +216,18 @@ static int check_stub(struct stub_walk *w, uint32_t from, unsigned left)
 
 	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_wait_mask(insn_at(c, from)) ||
 	    sass_stall(insn_at(c, from)) < SASS_CHECK_PREDICATE_CYCLES)
-		return wrong(w, from, "a stub does not wait for operations in flight");
+		return fail_stub(w, from, "a stub does not wait for operations in flight");
 	for (uint32_t i = from; !err && i < c->ninsns && i < from + MAX_STUB_INSNS; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		if (c->stub_flags[i - c->first_stub])
-			return wrong(w, i, "two instructions branch to the same stub");
+			return fail_stub(w, i, "two instructions branch to the same stub");
 		c->stub_flags[i - c->first_stub] = SASS_IN_STUB;
 		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
 		err = check_insn(w, i, insn);
 	}
-	return err ? err : wrong(w, from, "a stub does not branch back to the kernel");
+	return err ? err : fail_stub(w, from, "a stub does not branch back to the kernel");
 }
 
 int sass_check_constant(struct checked *c)

@@ -116,7 +116,7 @@ static int check_no_other_uses(struct checked *c)
 	return 0;
 }
 
-static const Elf64_Shdr *shared_section(const struct sass_cubin *cubin, uint32_t text)
+static const Elf64_Shdr *find_shared_section(const struct sass_cubin *cubin, uint32_t text)
 {
 	static const Elf64_Shdr none;
 	uint32_t section = sass_section_of(cubin, ".nv.shared.", text);
@@ -151,7 +151,8 @@ static bool states_barrier(const struct checked *c)
 
 static int check_shared_size(struct checked *c)
 {
-	const Elf64_Shdr *was = shared_section(c->app, c->text), *is = shared_section(&c->twin, c->twin.kernels[0].text);
+	const Elf64_Shdr *was = find_shared_section(c->app, c->text),
+			 *is = find_shared_section(&c->twin, c->twin.kernels[0].text);
 	uint64_t had = was->sh_type || !c->counts || c->code->arch->sm < SASS_COUNT_MIN_SM_RANK ? was->sh_size :
 												  SASS_COUNT_SYSTEM_BYTES;
 

@@ -23,7 +23,7 @@ static uint32_t find_predicate_write(const struct checked *c, uint32_t from, uin
 }
 
 /* Returns the minimum number of cycles from the kernel's last instruction to instruction `at` of the exit probe. */
-static unsigned cycles_until(const struct checked *c, uint32_t at)
+static unsigned count_cycles_until(const struct checked *c, uint32_t at)
 {
 	unsigned time = c->first_added == c->code->tail ? 0 : MIN_BRANCH_CYCLES;
 
@@ -78,7 +78,7 @@ int sass_check_exit(struct checked *c)
 		return err;
 	if (low >= c->regs && c->code->slow_predicates && !waits_for_all(c))
 		return sass_check_fail(c, c->exit, "the kernel may write a predicate after an exit's probe began");
-	if (cycles_until(c, writes) < SASS_PREDICATE_CYCLES)
+	if (count_cycles_until(c, writes) < SASS_PREDICATE_CYCLES)
 		return sass_check_fail(c, writes, "an exit's probe writes a predicate too soon after the kernel");
 	return 0;
 }

@@ -19,12 +19,12 @@ struct flight_walk {
 	uint32_t from, end, top;
 };
 
-static uint32_t operation_at(const struct checked *c, uint32_t i)
+static uint32_t get_operation(const struct checked *c, uint32_t i)
 {
 	return insn_at(c, i).opcode % SASS_OPERATIONS;
 }
 
-static enum sass_class class_at(const struct checked *c, uint32_t i)
+static enum sass_class get_class(const struct checked *c, uint32_t i)
 {
 	return sass_op(insn_at(c, i))->class;
 }
@@ -38,7 +38,7 @@ static bool is_below(const struct flight_walk *w, uint32_t i, unsigned o)
 
 static bool has_fixed_latency(const struct checked *c, uint32_t i)
 {
-	switch (operation_at(c, i)) {
+	switch (get_operation(c, i)) {
 	case SASS_OPERATION_DMUL:
 	case SASS_OPERATION_DADD:
 	case SASS_OPERATION_DSETP:
@@ -53,7 +53,7 @@ static bool has_fixed_latency(const struct checked *c, uint32_t i)
  * register. */
 static bool writes_registers(const struct checked *c, uint32_t i)
 {
-	switch (operation_at(c, i)) {
+	switch (get_operation(c, i)) {
 	case SASS_OPERATION_UI2F:
 	case SASS_OPERATION_UF2I:
 	case SASS_OPERATION_CREDUX:
@@ -65,7 +65,7 @@ static bool writes_registers(const struct checked *c, uint32_t i)
 	case SASS_OPERATION_BMOV_TO:
 		return false;
 	default:
-		return class_at(c, i) != SASS_STORE;
+		return get_class(c, i) != SASS_STORE;
 	}
 }
 
@@ -74,9 +74,9 @@ static bool writes_registers(const struct checked *c, uint32_t i)
 static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
-	enum sass_class class = class_at(w->c, i);
+	enum sass_class class = get_class(w->c, i);
 	bool slow = class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
-	bool empties = operation_at(w->c, i) == SASS_OPERATION_BMOV_FROM && insn.operand[0].reg == SASS_RZ; /* BMOV.CLEAR RZ,
+	bool empties = get_operation(w->c, i) == SASS_OPERATION_BMOV_FROM && insn.operand[0].reg == SASS_RZ; /* BMOV.CLEAR RZ,
 	                                                                                             * B: clears a
 	                                                                                             * barrier and
 	                                                                                             * writes no
@@ -88,7 +88,7 @@ static bool touches_unguarded(const struct flight_walk *w, uint32_t i)
 		return true;
 	if (insn.read_board != SASS_NO_SCOREBOARD)
 		return false;
-	if (operation_at(w->c, i) == SASS_OPERATION_LDC) /* the constant's offset occupies the fields of B and C */
+	if (get_operation(w->c, i) == SASS_OPERATION_LDC) /* the constant's offset occupies the fields of B and C */
 		return is_below(w, i, 1);
 	return is_below(w, i, 1) || is_below(w, i, 2) || is_below(w, i, 3);
 }
@@ -109,7 +109,7 @@ static bool completes_operation(const struct checked *c, uint32_t i, uint32_t op
 	default:
 		return false;
 	}
-	return operation_at(c, i) == operation && insn_at(c, i).guard == SASS_PT &&
+	return get_operation(c, i) == operation && insn_at(c, i).guard == SASS_PT &&
 	       insn_at(c, i).write_board != SASS_NO_SCOREBOARD;
 }
 
@@ -127,7 +127,7 @@ static void push(struct flight_walk *w, uint32_t number, int64_t to)
 static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t bsync)
 {
 	for (uint32_t i = 0; i < w->c->ninsns; i++)
-		if (operation_at(w->c, i) == SASS_OPERATION_BSSY &&
+		if (get_operation(w->c, i) == SASS_OPERATION_BSSY &&
 		    sass_convergence_barrier(insn_at(w->c, i)) == sass_convergence_barrier(insn_at(w->c, bsync)))
 			push(w, number, sass_check_target(w->c, i));
 }
@@ -137,13 +137,13 @@ static void push_reconvergence(struct flight_walk *w, uint32_t number, uint32_t 
 static bool push_successors(struct flight_walk *w, uint32_t number, uint32_t i)
 {
 	struct sass_insn insn = insn_at(w->c, i);
-	enum sass_class class = class_at(w->c, i);
+	enum sass_class class = get_class(w->c, i);
 
 	if (class == SASS_INDIRECT || sass_opcode(insn) == SASS_OP_CALL_REGISTER)
 		return false;
 	if (class == SASS_BRANCH)
 		push(w, number, sass_check_target(w->c, i));
-	if (operation_at(w->c, i) == SASS_OPERATION_BSYNC)
+	if (get_operation(w->c, i) == SASS_OPERATION_BSYNC)
 		push_reconvergence(w, number, i);
 	if (!sass_is_unconditional(insn) || (class != SASS_EXIT && (insn.opcode != SASS_OP_BRA || insn.mode)))
 		push(w, number, (int64_t)i + 1);
@@ -160,7 +160,7 @@ static bool reaches_probe(struct flight_walk *w, uint32_t at)
 
 		if (i == w->from)
 			return true;
-		if (!completes_operation(w->c, i, operation_at(w->c, at)) && !push_successors(w, at + 1, i))
+		if (!completes_operation(w->c, i, get_operation(w->c, at)) && !push_successors(w, at + 1, i))
 			return true;
 	}
 	return false;

@@ -49,7 +49,7 @@ struct stub {
 
 /* Returns the copy of the kernel's instruction that the stub must have at index i. If the twin has an exit probe,
  * the copy of an EXIT is a branch to that probe. */
-static struct sass_insn expected_own(const struct stub *s, uint32_t i)
+static struct sass_insn get_expected_insn(const struct stub *s, uint32_t i)
 {
 	struct sass_insn own = sass_predicate_lacks_board(s->c->code->arch, s->own) ? sass_with_predicate_board(s->own) :
 										      s->own;
@@ -260,7 +260,7 @@ static bool is_own_insn(const struct stub *s, uint32_t i, struct sass_insn insn)
 		return false;
 	if (reads_constant(s))
 		return insn.opcode == SASS_OP_BRA;
-	return (insn.opcode == SASS_OP_BRA || insn.opcode == s->own.opcode) && same(insn, expected_own(s, i));
+	return (insn.opcode == SASS_OP_BRA || insn.opcode == s->own.opcode) && same(insn, get_expected_insn(s, i));
 }
 
 static void record_own(struct stub *s, uint32_t i)

@@ -18,7 +18,7 @@ struct entry_values {
 	                     * at MIN_CYCLES, because the exit probe waits for its scoreboard. */
 };
 
-static uint32_t exit_end(const struct checked *c)
+static uint32_t find_exit_end(const struct checked *c)
 {
 	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->first_stub;
 }
@@ -37,7 +37,7 @@ static bool find_inputs(const struct checked *c, bool inputs[256])
 {
 	bool written[256] = { false }, any = false;
 
-	for (uint32_t i = c->exit; i < exit_end(c); i++) {
+	for (uint32_t i = c->exit; i < find_exit_end(c); i++) {
 		const struct sass_form *form = sass_form(insn_at(c, i));
 
 		for (unsigned o = SASS_OPERANDS; form && o-- > 0;) {
@@ -167,7 +167,7 @@ int sass_check_reused_values(struct checked *c)
 	bool inputs[256] = { false };
 	struct entry_values values = { .predicate_is_invariant[SASS_PT] = true };
 
-	if (c->exit == SASS_NONE || !is_straight(c, c->exit, exit_end(c)) || !find_inputs(c, inputs))
+	if (c->exit == SASS_NONE || !is_straight(c, c->exit, find_exit_end(c)) || !find_inputs(c, inputs))
 		return 0;
 	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->entry_copy))
 		return sass_check_fail(c, c->exit, "an exit's probe reads a register that no probe has written");

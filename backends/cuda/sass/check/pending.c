@@ -31,7 +31,7 @@ struct pending {
  * that an STL stores once a later LDL has returned. Other units have the number of their operation. */
 #define ACCESS_UNIT SASS_OPERATIONS
 
-static uint16_t unit_of(struct sass_insn insn)
+static uint16_t get_unit(struct sass_insn insn)
 {
 	switch (insn.opcode % SASS_OPERATIONS) {
 	case SASS_OPERATION_LD:
@@ -91,7 +91,7 @@ static void complete_after_write(struct checked *c, struct pending *p, uint32_t 
 
 	if (sass_op(insn)->class == SASS_SLOW)
 		complete_unit(&p->written, p->top, setter, insn.opcode % SASS_OPERATIONS);
-	if (unit_of(insn) == ACCESS_UNIT && insn.guard == SASS_PT)
+	if (get_unit(insn) == ACCESS_UNIT && insn.guard == SASS_PT)
 		complete_unit(&p->read, p->top, setter, ACCESS_UNIT);
 }
 
@@ -116,7 +116,7 @@ static void apply_waits(struct checked *c, struct pending *p, unsigned boards)
 			if (writer)
 				complete_after_write(c, p, writer);
 			if (reader)
-				complete_unit(&p->read, p->top, reader, unit_of(insn_at(c, reader)));
+				complete_unit(&p->read, p->top, reader, get_unit(insn_at(c, reader)));
 			p->written.setter[b][k] = p->read.setter[b][k] = 0;
 		}
 	for (unsigned r = 0; r < p->top; r++) {
@@ -143,7 +143,7 @@ static void record_operand(struct checked *c, struct pending *p, const struct sa
 {
 	struct pending_kind *kind = x->written ? &p->written : &p->read;
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
-	uint16_t by = x->written ? insn.opcode % SASS_OPERATIONS : unit_of(insn);
+	uint16_t by = x->written ? insn.opcode % SASS_OPERATIONS : get_unit(insn);
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
 		kind->loads[r] = is_load(insn) && (!kind->boards[r] || kind->loads[r]);
@@ -176,9 +176,9 @@ static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
  * after loads has this guarantee. Compilers rely on it: they load into the address register of earlier loads. */
 static bool is_ordered_after(const struct pending_kind *read, unsigned reg, struct sass_insn insn)
 {
-	if (unit_of(insn) == ACCESS_UNIT)
+	if (get_unit(insn) == ACCESS_UNIT)
 		return is_load(insn) && read->loads[reg];
-	return sass_op(insn)->class == SASS_SLOW && read->by[reg] == unit_of(insn) && !read->mixed[reg];
+	return sass_op(insn)->class == SASS_SLOW && read->by[reg] == get_unit(insn) && !read->mixed[reg];
 }
 
 static bool is_still_read(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)

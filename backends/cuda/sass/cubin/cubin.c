@@ -175,7 +175,7 @@ static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
 	return 0;
 }
 
-static uint32_t section_of(const struct sass_cubin *c, const struct sass_section *extended, uint32_t symbol, uint16_t index)
+static uint32_t get_section(const struct sass_cubin *c, const struct sass_section *extended, uint32_t symbol, uint16_t index)
 {
 	uint32_t section = index;
 
@@ -204,7 +204,7 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 
 		memcpy(&s->head, table->data + i * sizeof(s->head), sizeof(s->head));
 		s->name = string(strings, s->head.st_name);
-		s->section = section_of(c, extended, i, s->head.st_shndx);
+		s->section = get_section(c, extended, i, s->head.st_shndx);
 		if (!s->name)
 			return set_error(diag, "a symbol's name is invalid");
 	}

@@ -18,7 +18,7 @@ static uint32_t align_up(uint32_t n, uint32_t align)
 
 /* Returns the offset of a parameter that follows offset `end`. The alignment applies to the parameter's address in
  * c[0x0]. */
-static uint32_t offset_of(const struct sass_arch *arch, uint32_t end, uint32_t align)
+static uint32_t compute_offset(const struct sass_arch *arch, uint32_t end, uint32_t align)
 {
 	return align_up(arch->params + end, align) - arch->params;
 }
@@ -28,12 +28,12 @@ static uint32_t align_of(const struct sass_arch *arch, uint32_t end, uint32_t of
 {
 	uint32_t align = ALIGN_MAX;
 
-	while (align && offset_of(arch, end, align) != off)
+	while (align && compute_offset(arch, end, align) != off)
 		align /= 2;
 	return align;
 }
 
-static enum gpubpf_param_kind kind_of(uint32_t size)
+static enum gpubpf_param_kind get_kind(uint32_t size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8 ? GPUBPF_PARAM_INT : GPUBPF_PARAM_BYTES;
 }
@@ -57,7 +57,7 @@ static int collect(const struct sass_section *info, struct gpubpf_param *params)
 		size = large ? word & UINT16_MAX : word >> 18;
 		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size || (large && word >> 28))
 			return -1;
-		params[ordinal] = (struct gpubpf_param){ .kind = kind_of(size),
+		params[ordinal] = (struct gpubpf_param){ .kind = get_kind(size),
 							 .size = size,
 							 .bytes_off = sass_get16(item.data + 6) };
 		n++;
@@ -91,6 +91,6 @@ uint32_t sass_param_off(const struct sass_arch *arch, const struct gpubpf_param 
 	uint32_t off = 0;
 
 	for (uint32_t p = 0; p <= i; p++)
-		off = offset_of(arch, p ? off + params[p - 1].size : 0, params[p].align ? params[p].align : 1);
+		off = compute_offset(arch, p ? off + params[p - 1].size : 0, params[p].align ? params[p].align : 1);
 	return off;
 }

@@ -62,14 +62,14 @@ static void emit_saved_divergence(const struct work *w, const struct line *from,
 /* -- computed branches. An LDC loads the target of a BRX from a table in c[0x2], or the BRX goes to one of the BRAs
  * that follow it. -- */
 
-static uint32_t table_size(const struct work *w)
+static uint32_t count_table_entries(const struct work *w)
 {
 	return w->tables->data ? w->tables->size / 4 : 0;
 }
 
 uint32_t sass_work_count_targets(const struct work *w, uint32_t i)
 {
-	return w->lines[i].table_line != SASS_NONE ? table_size(w) : w->lines[i].nbranches;
+	return w->lines[i].table_line != SASS_NONE ? count_table_entries(w) : w->lines[i].nbranches;
 }
 
 uint32_t sass_work_get_target(const struct work *w, uint32_t i, uint32_t k)

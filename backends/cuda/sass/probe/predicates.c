@@ -15,12 +15,12 @@
 
 #define UNIFORM SASS_WARPS
 
-static unsigned live_before(const struct work *w, uint32_t i)
+static unsigned get_live_before(const struct work *w, uint32_t i)
 {
 	return sass_set_predicates(&w->live.in[i]);
 }
 
-static unsigned live_after(const struct work *w, uint32_t i)
+static unsigned get_live_after(const struct work *w, uint32_t i)
 {
 	struct sass_set set = sass_live_out(&w->live, i);
 
@@ -34,17 +34,17 @@ static unsigned find_interfering(const struct work *w, unsigned u)
 	unsigned interfering = 0;
 
 	for (uint32_t i = 0; i < w->n; i++) {
-		unsigned after = live_after(w, i) | sass_predicates_written(w->lines[i].insn);
+		unsigned after = get_live_after(w, i) | sass_predicates_written(w->lines[i].insn);
 
-		if (live_before(w, i) >> (UNIFORM + u) & 1)
-			interfering |= live_before(w, i);
+		if (get_live_before(w, i) >> (UNIFORM + u) & 1)
+			interfering |= get_live_before(w, i);
 		if (after >> (UNIFORM + u) & 1)
 			interfering |= after;
 	}
 	return interfering;
 }
 
-static int highest_free(unsigned used)
+static int find_highest_free(unsigned used)
 {
 	int p = PREDICATES;
 
@@ -78,7 +78,7 @@ int sass_work_map_predicates(struct work *w)
 	for (uint32_t i = 0; i < w->n; i++)
 		named |= sass_predicates_read(w->lines[i].insn) | sass_predicates_written(w->lines[i].insn);
 	for (unsigned u = 0; u < PREDICATES; u++) {
-		int p = named >> (UNIFORM + u) & 1 ? highest_free(find_excluded(w, u)) : SASS_PT;
+		int p = named >> (UNIFORM + u) & 1 ? find_highest_free(find_excluded(w, u)) : SASS_PT;
 
 		if (p < 0)
 			return sass_work_refuse(w, "needs more predicates than there are");
@@ -90,10 +90,10 @@ int sass_work_map_predicates(struct work *w)
 
 int sass_work_free_predicate(const struct work *w, uint32_t i)
 {
-	unsigned used = live_before(w, i);
+	unsigned used = get_live_before(w, i);
 
 	for (unsigned u = 0; u < PREDICATES; u++)
-		if (live_before(w, i) >> (UNIFORM + u) & 1)
+		if (get_live_before(w, i) >> (UNIFORM + u) & 1)
 			used |= 1u << w->predicate[u];
-	return highest_free(used);
+	return find_highest_free(used);
 }

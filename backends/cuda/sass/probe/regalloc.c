@@ -56,8 +56,8 @@ static void join_operand(struct regalloc *c, struct sass_operand x, const struct
 }
 
 /* Calls fn with each operand and the states that have its values. */
-static void each_operand(struct regalloc *c,
-			 void (*fn)(struct regalloc *c, struct sass_operand x, const struct reg_state *states))
+static void visit_operands(struct regalloc *c,
+			   void (*fn)(struct regalloc *c, struct sass_operand x, const struct reg_state *states))
 {
 	for (uint32_t i = 0; i < c->p->n && !c->groups.failed; i++) {
 		struct reg_state after[REGS];
@@ -80,8 +80,8 @@ static void find_groups(struct regalloc *c)
 		sass_groups_add(&c->groups, v);
 		c->coloring.phase[v] = c->old_reg[v];
 	}
-	each_operand(c, join_operand);
-	each_operand(c, align_operand);
+	visit_operands(c, join_operand);
+	visit_operands(c, align_operand);
 }
 
 /* -- registers -- */

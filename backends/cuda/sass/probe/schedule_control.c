@@ -33,7 +33,7 @@ void sass_schedule_assign_boards(struct schedule *s)
 	}
 }
 
-static unsigned waits_of(struct schedule *s, uint32_t index)
+static unsigned find_waits(struct schedule *s, uint32_t index)
 {
 	unsigned waits = 0;
 
@@ -84,7 +84,7 @@ void sass_schedule_encode(struct schedule *s, struct sass_insn *to)
 		unsigned stall = i + 1 < s->norder ? began[i + 1] - began[i] : 5;
 
 		s->failed |= stall > SASS_STALL_MAX;
-		to[i] = sass_with_control(encode_node(s, node_at(s, i)), waits_of(s, i), stall);
+		to[i] = sass_with_control(encode_node(s, node_at(s, i)), find_waits(s, i), stall);
 		to[i] = sass_with_yield(to[i], stall < 4);
 		to[i] = sass_with_write_board(to[i], node_at(s, i)->board);
 	}

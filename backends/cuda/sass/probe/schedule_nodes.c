@@ -8,7 +8,7 @@
  */
 #include "schedule_work.h"
 
-static uint16_t new_value(struct schedule *s)
+static uint16_t add_value(struct schedule *s)
 {
 	uint16_t v = s->v.n;
 
@@ -44,7 +44,7 @@ static void rename_operand(struct schedule *s, struct node *node, unsigned o, ui
 		uint16_t *at = &current[(x.reg + k) & 255];
 
 		if (*at == NONE || (writes && unguarded))
-			*at = new_value(s);
+			*at = add_value(s);
 		s->v.writers[*at] += writes;
 		node->value[o][k] = *at;
 		if (k)
@@ -68,7 +68,7 @@ static void rename_predicates(struct schedule *s, struct node *node, uint16_t cu
 		if (!(fields >> f & 1) || p == SASS_PT)
 			continue;
 		if (current[p] == NONE || (written && unguarded))
-			current[p] = new_value(s);
+			current[p] = add_value(s);
 		s->v.writers[current[p]] += written;
 		node->predicate[f] = current[p];
 	}

@@ -15,7 +15,7 @@
 /* -- latencies -- */
 
 /* Returns the fixed latency of a result in cycles: the longest latency that compilers assume on any architecture. */
-static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
+static unsigned compute_result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
 {
 	if (sass_is(writer->insn, SASS_OPERATION_CS2R))
 		return s->arch->sm < 90 ? MAX_FIXED_CYCLES : 10;
@@ -24,8 +24,8 @@ static unsigned result_time(const struct schedule *s, const struct node *writer,
 	return reader->slow ? 8 : 6;
 }
 
-static unsigned predicate_time(const struct schedule *s, const struct node *writer, const struct node *reader,
-			       unsigned field)
+static unsigned compute_predicate_time(const struct schedule *s, const struct node *writer, const struct node *reader,
+				       unsigned field)
 {
 	bool sum = sass_has(writer->insn, SASS_MAKES_CARRY) && sass_has(reader->insn, SASS_CARRIES);
 
@@ -35,7 +35,7 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 }
 
 /* Returns an estimated latency in cycles of a slow instruction, whose real latency varies. */
-static unsigned slow_time(const struct node *node)
+static unsigned get_slow_time(const struct node *node)
 {
 	switch (sass_op(node->insn)->class) {
 	case SASS_LOAD:
@@ -54,7 +54,7 @@ unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, 
 	unsigned most = last || (a->has_side_effect && b->has_side_effect && !(clock && end)) ? 1 : 0;
 
 	for (unsigned k = 0; k < a->n[0]; k++) {
-		unsigned time = a->slow ? (real ? SCOREBOARD_CYCLES : slow_time(a)) : result_time(s, a, b);
+		unsigned time = a->slow ? (real ? SCOREBOARD_CYCLES : get_slow_time(a)) : compute_result_time(s, a, b);
 
 		if (sass_schedule_reads(s, b, s->v.same[a->value[0][k]]) && time > most)
 			most = time;
@@ -62,8 +62,8 @@ unsigned sass_schedule_distance(const struct schedule *s, const struct node *a, 
 	for (unsigned out = SASS_P_OUT; out < SASS_PREDICATE_FIELDS; out++)
 		for (unsigned in = 0; in < SASS_P_OUT; in++)
 			if (a->predicate[out] != NONE && a->predicate[out] == b->predicate[in] &&
-			    predicate_time(s, a, b, in) > most)
-				most = predicate_time(s, a, b, in);
+			    compute_predicate_time(s, a, b, in) > most)
+				most = compute_predicate_time(s, a, b, in);
 	return most;
 }
 
@@ -82,7 +82,7 @@ static void find_heights(struct schedule *s)
 }
 
 /* Returns the first cycle in which node j can begin. Returns UINT32_MAX if a node on which j depends has not begun. */
-static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
+static uint32_t compute_ready_time(const struct schedule *s, const uint32_t *began, uint32_t j)
 {
 	uint32_t at = 0;
 
@@ -113,7 +113,7 @@ static uint32_t choose_node(const struct schedule *s, const uint32_t *began, uin
 	uint32_t best = SASS_STRAIGHT_MAX_INSNS, best_at = UINT32_MAX;
 
 	for (uint32_t j = 0; j < s->n; j++) {
-		uint32_t at = s->nodes[j].removed || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
+		uint32_t at = s->nodes[j].removed || began[j] != UINT32_MAX ? UINT32_MAX : compute_ready_time(s, began, j);
 
 		if (at == UINT32_MAX)
 			continue;

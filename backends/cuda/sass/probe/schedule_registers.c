@@ -49,7 +49,7 @@ static bool uses_result(const struct schedule *s, const struct node *node, uint1
 /* Returns the last position that uses the group: the last access, or the wait for the last slow access. Returns
  * UINT32_MAX if the group is in use to the end of the probe. This is so for a slow access without a wait, a value
  * that no node reads, and a result that is live out. */
-static uint32_t free_position(struct schedule *s, uint16_t group)
+static uint32_t find_free_position(struct schedule *s, uint16_t group)
 {
 	uint32_t last_use = 0;
 
@@ -92,7 +92,7 @@ static void find_ranges(struct schedule *s)
 		if (is_fixed(s, &s->nodes[i]))
 			s->first_use[s->v.group[s->nodes[i].value[0][0]]] = 0;
 	for (uint16_t v = 0; v < s->v.n; v++)
-		s->free_at[v] = s->first_use[v] == UINT32_MAX ? 0 : free_position(s, v);
+		s->free_at[v] = s->first_use[v] == UINT32_MAX ? 0 : find_free_position(s, v);
 }
 
 /* Two values interfere if the ranges of their groups overlap. */

@@ -18,7 +18,7 @@ static bool ends_straight_code(const struct line *line)
 }
 
 /* Returns the index of the next line after i that is not dropped; w->n or more if there is none. */
-static uint32_t next_line(const struct work *w, uint32_t i)
+static uint32_t find_next_line(const struct work *w, uint32_t i)
 {
 	do
 		i++;
@@ -37,7 +37,7 @@ static void add_wait_bit(struct line *line, unsigned board)
 static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
 {
 	unsigned board = sass_write_board(w->lines[i].insn);
-	uint32_t j = next_line(w, i);
+	uint32_t j = find_next_line(w, i);
 
 	if (board == SASS_NO_SCOREBOARD)
 		board = w->board;
@@ -45,7 +45,7 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 	while (j < w->n && !sass_uses(w->lines[j].insn, result, SASS_USES) &&
 	       !sass_uses(w->lines[i].insn, &w->lines[j].insn.operand[0], SASS_READS) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target)
-		j = next_line(w, j);
+		j = find_next_line(w, j);
 	if (j < w->n)
 		add_wait_bit(&w->lines[j], board);
 }
@@ -64,13 +64,13 @@ static void extend_stall(struct line *line, unsigned stall)
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
 	unsigned passed = sass_min_cycles(w->lines[i].insn), before;
-	uint32_t last = i, j = next_line(w, i);
+	uint32_t last = i, j = find_next_line(w, i);
 
 	while (j < w->n && passed < latency && !sass_uses(w->lines[j].insn, result, SASS_USES) &&
 	       !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target) {
 		passed += sass_min_cycles(w->lines[j].insn);
 		last = j;
-		j = next_line(w, j);
+		j = find_next_line(w, j);
 	}
 	before = sass_stall(w->lines[last].insn);
 	if (passed < latency)
@@ -81,18 +81,18 @@ static void add_time(struct work *w, uint32_t i, const struct sass_operand *resu
  * a guard. */
 static bool is_carry(const struct work *w, uint32_t i)
 {
-	uint32_t carry = w->lines[i].insn.out, j = next_line(w, i);
+	uint32_t carry = w->lines[i].insn.out, j = find_next_line(w, i);
 
 	if (!sass_is(w->lines[i].insn, SASS_OPERATION_IADD3))
 		return false;
 	while (j < w->n && !ends_straight_code(&w->lines[j]) && !w->lines[j].is_target &&
 	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
-		j = next_line(w, j);
+		j = find_next_line(w, j);
 	return j < w->n && sass_is(w->lines[j].insn, SASS_OPERATION_IADD3) && (w->lines[j].insn.guard & SASS_PT) != carry;
 }
 
 /* Returns the last line before i that is not dropped; SASS_NONE: there is none. */
-static uint32_t prev_line(const struct work *w, uint32_t i)
+static uint32_t find_previous_line(const struct work *w, uint32_t i)
 {
 	while (i && w->lines[i - 1].dropped)
 		i--;
@@ -103,7 +103,7 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
 	struct sass_operand result = insn.operand[0];
-	uint32_t before = prev_line(w, i);
+	uint32_t before = find_previous_line(w, i);
 
 	if (w->lines[i].changed_unit && before != SASS_NONE)
 		extend_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
@@ -123,7 +123,7 @@ void sass_work_update_latency(struct work *w, uint32_t i)
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_wait_mask(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
-	uint32_t next = next_line(w, i), before = prev_line(w, i);
+	uint32_t next = find_next_line(w, i), before = find_previous_line(w, i);
 
 	w->lines[i].dropped = true;
 	if (next < w->n)

@@ -16,7 +16,7 @@
 /* -- allocation -- */
 
 /* Returns the larger of two values: the uint32_t at offset `member` of the entry probe and of the exit probe. */
-static uint32_t max_member(const struct patch_ctx *p, size_t member)
+static uint32_t compute_max_member(const struct patch_ctx *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
 	uint32_t of_exit = p->exit ? *(const uint32_t *)((const char *)p->exit + member) : 0;
@@ -42,7 +42,7 @@ static int alloc_registers(struct patch_ctx *p, uint32_t regs)
 	p->regs_above_kernel = room.above;
 	p->out->base = room.base;
 	p->out->regs = room.regs;
-	p->out->frame = max_member(p, offsetof(struct sass_probe, frame));
+	p->out->frame = compute_max_member(p, offsetof(struct sass_probe, frame));
 	for (uint32_t i = 0; i < p->insn_probes.n; i++)
 		if (p->insn_probes.list[i].body->frame > p->out->frame)
 			p->out->frame = p->insn_probes.list[i].body->frame;
@@ -64,7 +64,7 @@ static void map_barriers(struct patch_ctx *p)
 
 /* Returns, as bits, the predicates that the probe names. Returns UINT32_MAX if the predicate fields of an
  * instruction are unknown. */
-static unsigned named_predicates(const struct sass_probe *probe)
+static unsigned find_named_predicates(const struct sass_probe *probe)
 {
 	unsigned used = 0;
 
@@ -83,7 +83,7 @@ static unsigned named_predicates(const struct sass_probe *probe)
  * operation of the kernel that is in flight can write them. */
 static void map_predicates(struct patch_ctx *p)
 {
-	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? named_predicates(p->exit) : 0, next = 0;
+	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? find_named_predicates(p->exit) : 0, next = 0;
 
 	for (unsigned i = 0; i <= SASS_PT; i++)
 		p->predicate[i] = i;
@@ -117,7 +117,7 @@ struct sass_insn sass_patch_relocate_insn(const struct patch_ctx *p, struct sass
 
 /* Returns the number of cycles from the last predicate write to the end of the probe, at most SASS_PREDICATE_CYCLES.
  * Returns 0 if lanes may branch to the end. */
-static unsigned cycles_after_predicate(const struct sass_probe *probe)
+static unsigned count_cycles_after_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
@@ -131,7 +131,7 @@ static unsigned cycles_after_predicate(const struct sass_probe *probe)
 
 /* Adds a scoreboard to a slow instruction of the entry probe that has no scoreboard, if later code may overwrite its
  * registers. This code is the kernel, an exit probe or a stub. Without such code, returns the instruction unchanged. */
-static struct sass_insn with_needed_board(const struct patch_ctx *p, struct sass_insn insn)
+static struct sass_insn add_needed_board(const struct patch_ctx *p, struct sass_insn insn)
 {
 	if ((p->regs_above_kernel && !p->exit && !p->insn_probes.n && !p->code->nconstants) || !sass_lacks_board(insn))
 		return insn;
@@ -147,7 +147,7 @@ static int find_pending(struct patch_ctx *p)
 	int err = insns ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < n; i++)
-		insns[i] = with_needed_board(p, p->entry->insns[i]);
+		insns[i] = add_needed_board(p, p->entry->insns[i]);
 	if (!err)
 		err = sass_boards_left(p->code->arch, insns, n, &p->pending);
 	p->pending |= sass_insn_probes_pending(&p->insn_probes);
@@ -218,10 +218,10 @@ static int emit_entry(struct patch_ctx *p)
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		emit(p,
 		     sass_exit_to_branch(p->code->arch,
-					 with_needed_board(p, sass_patch_relocate_insn(p, p->entry->insns[i], p->barrier)),
+					 add_needed_board(p, sass_patch_relocate_insn(p, p->entry->insns[i], p->barrier)),
 					 p->entry->n - i - 1));
 	sass_insert_added_waits(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
-	time = cycles_after_predicate(p->entry);
+	time = count_cycles_after_predicate(p->entry);
 	if (!p->regs_above_kernel || time < SASS_PREDICATE_CYCLES)
 		emit(p, sass_nop(p->regs_above_kernel ? 0 : SASS_ALL_BOARDS,
 				 SASS_PREDICATE_CYCLES - (p->regs_above_kernel ? time : 0)));

@@ -25,7 +25,7 @@ static struct sass_insn relocate_exit_insn(const struct patch_ctx *p, struct sas
 
 /* Returns the number of cycles from the first instruction of the probe to its first predicate write, at most
  * SASS_PREDICATE_CYCLES. */
-static unsigned cycles_to_predicate(const struct sass_probe *probe)
+static unsigned count_cycles_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
@@ -44,7 +44,7 @@ static unsigned emit_exit_waits(struct patch_ctx *p)
 {
 	unsigned time = p->exit->barriers       ? SASS_VOTE_CYCLES :
 			p->uses_free_predicates ? SASS_PREDICATE_CYCLES :
-						  cycles_to_predicate(p->exit);
+						  count_cycles_to_predicate(p->exit);
 	bool late = sass_patch_may_clobber_predicates(p) && p->code->slow_predicates, falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_wait_mask(sass_code_at(p->code, p->code->tail)) : 0;
 

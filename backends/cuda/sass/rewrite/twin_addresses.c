@@ -39,7 +39,7 @@ static bool is_variable(const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE;
 }
 
-static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
+static Elf64_Rela make_relocation(struct writer *w, const struct sass_relocation *r)
 {
 	sass_twin_add_symbol(w, r->symbol);
 	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
@@ -71,7 +71,7 @@ static int read_address(struct writer *w, uint64_t off)
 			       0;
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
-		w->relocations[w->nrelocations++] = relocation(w, &a);
+		w->relocations[w->nrelocations++] = make_relocation(w, &a);
 	else if (is_variable(s))
 		bind(w, &a, CUDA_TWIN_WHOLE);
 	else
@@ -141,7 +141,7 @@ static int read_code_address(void *arg, const struct sass_relocation *r)
 	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* sass_texts_find() has checked the index */
 
 	if (s->section == w->text || r->type == SASS_RELOCATION_CALL)
-		w->code_relocations[w->ncode_relocations++] = relocation(w, r);
+		w->code_relocations[w->ncode_relocations++] = make_relocation(w, r);
 	else if (is_variable(s))
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else

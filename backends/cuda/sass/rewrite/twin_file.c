@@ -30,7 +30,7 @@ static uint32_t count_local_symbols(const struct writer *w)
 
 /* Returns the sh_info of the section of a callee: the callee's symbol in the twin and, with ABI version 7, its
  * number of registers. */
-static uint32_t function_info(const struct writer *w, uint32_t info)
+static uint32_t find_function_info(const struct writer *w, uint32_t info)
 {
 	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << REGS_SHIFT) - 1 : UINT32_MAX;
 
@@ -51,7 +51,7 @@ void sass_twin_fix_heads(struct writer *w)
 		if (text)
 			s->head.sh_info = w->symbol[w->kernel->symbol];
 		else if (other)
-			s->head.sh_info = function_info(w, s->head.sh_info);
+			s->head.sh_info = find_function_info(w, s->head.sh_info);
 		else if (s->head.sh_info && !constants)
 			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
 		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)

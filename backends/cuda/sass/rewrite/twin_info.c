@@ -46,7 +46,7 @@ int sass_twin_check_attrs(const struct sass_cubin *app, const struct sass_kernel
 
 /* Returns the value that an item of .nv.info has in the twin. In the items of the kernel, the number of registers
  * becomes the twin's. A stack size becomes the maximum of the kernel's and the probes' stack sizes. */
-static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
+static uint32_t compute_item_value(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
 {
 	bool own = symbol == w->kernel->symbol;
 
@@ -57,7 +57,7 @@ static uint32_t item_value(const struct writer *w, uint8_t attr, uint32_t symbol
 	return value;
 }
 
-static void put32(uint8_t *at, uint32_t v)
+static void put_u32(uint8_t *at, uint32_t v)
 {
 	memcpy(at, &v, sizeof(v));
 }
@@ -104,8 +104,9 @@ int sass_twin_general(struct writer *w, size_t *size)
 		if (item.data) {
 			uint32_t symbol = sass_get32(item.data);
 
-			put32(w->general + *size + 4, w->symbol[symbol]);
-			put32(w->general + *size + 8, item_value(w, item.attr, symbol, sass_get32(item.data + 4)));
+			put_u32(w->general + *size + 4, w->symbol[symbol]);
+			put_u32(w->general + *size + 8,
+				compute_item_value(w, item.attr, symbol, sass_get32(item.data + 4)));
 		}
 		*size += at - from;
 	}
@@ -119,7 +120,7 @@ static int map_symbol(struct writer *w, uint8_t *at)
 
 	if (symbol >= w->app->nsymbols || (symbol && !w->symbol[symbol]))
 		return refuse(w, "one of its .nv.info attributes names a symbol that its twin does not have");
-	put32(at, w->symbol[symbol]);
+	put_u32(at, w->symbol[symbol]);
 	return 0;
 }
 
@@ -130,7 +131,7 @@ static size_t write_exits(const struct writer *w, uint8_t *to)
 
 	for (uint32_t i = 0; i < w->patched->n; i++)
 		if (sass_opcode(w->patched->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
-			put32(to + 4 + 4 * n++, i * SASS_INSN);
+			put_u32(to + 4 + 4 * n++, i * SASS_INSN);
 	to[0] = SASS_FORMAT_SIZED;
 	to[1] = SASS_ATTR_EXIT_OFFSETS;
 	n *= 4;
@@ -216,8 +217,8 @@ int sass_twin_calls(struct writer *w, uint32_t section, size_t *size)
 		if (!mark && (by_pointer || caller >= w->app->nsymbols || callee >= w->app->nsymbols ||
 			      !w->symbol[caller] || !w->symbol[callee]))
 			continue;
-		put32(w->calls + *size, mark ? caller : w->symbol[caller]);
-		put32(w->calls + *size + 4, mark ? callee : w->symbol[callee]);
+		put_u32(w->calls + *size, mark ? caller : w->symbol[caller]);
+		put_u32(w->calls + *size + 4, mark ? callee : w->symbol[callee]);
 		*size += 8;
 	}
 	return 0;

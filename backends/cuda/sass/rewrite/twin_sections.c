@@ -19,7 +19,7 @@
 /* -- names -- */
 
 /* Returns the first `prefix` bytes of `name`, followed by the name of the twin. The writer owns the string. */
-static const char *twin_rename(struct writer *w, const char *name, size_t prefix)
+static const char *rename_section(struct writer *w, const char *name, size_t prefix)
 {
 	size_t size = prefix + strlen(w->twin_name) + 1;
 	char *copy = w->nrenamed < OWN_NAMES ? malloc(size) : NULL;
@@ -37,7 +37,7 @@ const char *sass_twin_section_name(struct writer *w, const char *name)
 	const char *kernel = w->app->symbols[w->kernel->symbol].name;
 	size_t n = strlen(name), own = strlen(kernel);
 
-	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? twin_rename(w, name, n - own) :
+	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? rename_section(w, name, n - own) :
 											name;
 }
 
@@ -103,7 +103,7 @@ static int rank(const struct sass_section *s)
 	return s->head.sh_flags & SHF_ALLOC ? 1 : 0;
 }
 
-static uint32_t length(const struct sass_chains *chains, uint32_t key)
+static uint32_t count_items(const struct sass_chains *chains, uint32_t key)
 {
 	uint32_t n = 0;
 
@@ -123,7 +123,7 @@ int sass_twin_find_copied(struct writer *w)
 {
 	const struct sass_cubin *app = w->app;
 
-	w->copied = malloc((length(&app->general, 0) + length(&app->sections_by_info, w->kernel->text) + 1) *
+	w->copied = malloc((count_items(&app->general, 0) + count_items(&app->sections_by_info, w->kernel->text) + 1) *
 			   sizeof(*w->copied));
 	if (!w->copied)
 		return -ENOMEM;
@@ -189,7 +189,7 @@ static int add_code_relocations(struct writer *w)
 
 /* Returns the size of the shared memory rounded up to its alignment, which is where dynamic shared memory begins. A
  * counter in the gap before this offset would not stay the last word of shared memory. */
-static uint64_t aligned_size(const Elf64_Shdr *head)
+static uint64_t align_section_size(const Elf64_Shdr *head)
 {
 	uint64_t over = head->sh_addralign ? head->sh_size % head->sh_addralign : 0;
 
@@ -209,12 +209,13 @@ static int add_count_word(struct writer *w)
 			    .sh_info = w->kernel->text,
 			    .sh_size = w->code->arch->sm >= SASS_COUNT_MIN_SM_RANK ? SASS_COUNT_SYSTEM_BYTES : 0,
 			    .sh_addralign = SASS_COUNT_BYTES };
-	uint32_t at = own ? w->section[own] : add(w, twin_rename(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
+	uint32_t at = own ? w->section[own] :
+			    add(w, rename_section(w, ".nv.shared.", strlen(".nv.shared.")), &head, NULL, 0);
 
 	if (w->sections[at].data || w->sections[at].head.sh_size > MAX_SHARED_BYTES ||
 	    w->sections[at].head.sh_addralign > MAX_SHARED_BYTES)
 		return refuse(w, "its .nv.shared section is invalid (size, alignment or contents)");
-	w->sections[at].head.sh_size = aligned_size(&w->sections[at].head) + SASS_COUNT_BYTES;
+	w->sections[at].head.sh_size = align_section_size(&w->sections[at].head) + SASS_COUNT_BYTES;
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 
 #include "backends/cuda/sass/analysis/addresses.h"
 
-static const char *symbol_name(struct writer *w, const struct sass_symbol *s)
+static const char *make_symbol_name(struct writer *w, const struct sass_symbol *s)
 {
 	if (s == &w->app->symbols[w->kernel->symbol])
 		return w->twin_name;
@@ -76,7 +76,7 @@ static void append_symbol(struct writer *w, const struct sass_symbol *s, uint32_
 	Elf64_Sym *out = &w->symbols[w->nsymbols++];
 
 	*out = s->head;
-	out->st_name = *s->name ? sass_twin_add_string(w->strings, &w->strings_size, symbol_name(w, s)) : 0;
+	out->st_name = *s->name ? sass_twin_add_string(w->strings, &w->strings_size, make_symbol_name(w, s)) : 0;
 	out->st_shndx = section;
 	out->st_size = size;
 }

@@ -182,7 +182,7 @@ static void set_address(struct state *s, uint32_t first, uint64_t at)
 }
 
 /* Returns the address in the two source registers of the step, or UINT64_MAX if it is unknown. */
-static uint64_t address_in(const struct state *s, const struct hip_step *step)
+static uint64_t get_address(const struct state *s, const struct hip_step *step)
 {
 	const struct known *low = &s->reg[step->from];
 
@@ -213,7 +213,7 @@ static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
 
 /* Returns the address (virtual, in the file) that a relocation of this section stores into the 8 bytes at `address`, or
  * UINT64_MAX. */
-static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
+static uint64_t find_relocated_address(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
 {
 	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
 	Elf64_Sym symbol;
@@ -234,7 +234,7 @@ static uint64_t relocated_address(const struct hip_elf *elf, const uint8_t *byte
 }
 
 /* Returns the address (virtual, in the file) that the loader stores into the 8 bytes at `address`, or UINT64_MAX. */
-static uint64_t loaded_address(const struct trace *t, uint64_t address)
+static uint64_t find_loaded_address(const struct trace *t, uint64_t address)
 {
 	uint64_t value = UINT64_MAX;
 	const uint8_t *bytes;
@@ -244,7 +244,7 @@ static uint64_t loaded_address(const struct trace *t, uint64_t address)
 	for (uint32_t i = 0; t->elf && hip_elf_section(t->elf, i, &head, &bytes); i++) {
 		fixed |= is_fixed(t->elf, i, address);
 		if (bytes && head.sh_type == SHT_RELA && value == UINT64_MAX)
-			value = relocated_address(t->elf, bytes, head.sh_size, address);
+			value = find_relocated_address(t->elf, bytes, head.sh_size, address);
 	}
 	return fixed ? value : UINT64_MAX;
 }
@@ -271,7 +271,7 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 	uint64_t at;
 
 	if (step->what == HIP_STEP_CALL)
-		step->callee = address_in(s, step);
+		step->callee = get_address(s, step);
 	if (step->what == HIP_STEP_BUFFER)
 		step->is_private = descriptor_in(s, step);
 	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_BUFFER || is_noop_extension(step, s))
@@ -296,8 +296,8 @@ static void apply_step(const struct trace *t, struct hip_step *step, struct stat
 		add_carry(s, step, &before.reg[step->from], &before);
 	} else if (step->what == HIP_STEP_MOVE && step->nfrom == step->nto) {
 		memcpy(&s->reg[step->to], &before.reg[step->from], step->nto * sizeof(s->reg[0]));
-	} else if (step->what == HIP_STEP_LOAD && step->nto == 2 && (at = address_in(&before, step)) != UINT64_MAX &&
-		   (at = loaded_address(t, at + step->literal)) != UINT64_MAX) {
+	} else if (step->what == HIP_STEP_LOAD && step->nto == 2 && (at = get_address(&before, step)) != UINT64_MAX &&
+		   (at = find_loaded_address(t, at + step->literal)) != UINT64_MAX) {
 		set_address(s, step->to, at);
 	}
 }

@@ -117,7 +117,7 @@ uint32_t hip_code_target(uint32_t off, uint32_t word)
 	return off + 4 + 4 * (int32_t)(int16_t)word;
 }
 
-static uint32_t word_at(const struct reader *r, uint32_t off)
+static uint32_t read_word(const struct reader *r, uint32_t off)
 {
 	uint32_t word;
 
@@ -125,9 +125,9 @@ static uint32_t word_at(const struct reader *r, uint32_t off)
 	return word;
 }
 
-static uint32_t target_of(const struct reader *r, uint32_t off)
+static uint32_t find_target(const struct reader *r, uint32_t off)
 {
-	return hip_code_target(off, word_at(r, off));
+	return hip_code_target(off, read_word(r, off));
 }
 
 /* Sets the flags of an instruction's words. Refuses overlapping instructions, because a twin could not replace them.
@@ -145,7 +145,7 @@ static int mark_words(struct reader *r, const char *name, uint32_t off, uint32_t
 		words[i] |= HIP_WORD_INSIDE;
 	}
 	if (!strcmp(name, "s_clause"))
-		*clause = (word_at(r, off) & 63) + 1;
+		*clause = (read_word(r, off) & 63) + 1;
 	else
 		*clause -= *clause != 0;
 	return overlaps ? refuse(r, "a branch goes to the middle of an instruction", off) : 0;
@@ -197,7 +197,7 @@ static int add_insn_patch(struct reader *r, const char *name, const char *operan
 	patch->at_loop_end = loops;
 	patch->why = why;
 	if (kind == HIP_PATCH_BRANCH || kind == HIP_PATCH_JUMP)
-		patch->target = target_of(r, off);
+		patch->target = find_target(r, off);
 	patch->naccesses = n;
 	memcpy(patch->access, accesses, n * sizeof(*accesses));
 	for (uint32_t i = 0; r->indexed && i < n; i++)
@@ -272,7 +272,7 @@ static int read_run(struct reader *r, uint32_t off)
 		far = !(r->how & (HIP_READ_FUNCTION | HIP_READ_TWIN)) &&
 		      hip_far_jump_match(&r->far, mnemonic, operands, r->bytes + off, off, n);
 		flow = far ? HIP_BRANCHES : flow_in_context(r, mnemonic);
-		target = far ? (int64_t)r->far.to : (int32_t)target_of(r, off);
+		target = far ? (int64_t)r->far.to : (int32_t)find_target(r, off);
 		if (flow == HIP_UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unsupported way", off);
 		err = mark_words(r, mnemonic, off, n, &clause);

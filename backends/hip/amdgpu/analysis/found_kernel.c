@@ -36,7 +36,7 @@ int hip_app_kernel_open(const struct gpubpf_image *image, const struct gpubpf_de
 
 /* Returns the bytes from an address to the end of its executable section, or NULL. Sets *size to their number, and
  * *before to the number of bytes of the section before the address. */
-static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_t *before, size_t *size)
+static const uint8_t *find_text(const struct hip_elf *elf, uint64_t address, size_t *before, size_t *size)
 {
 	const uint8_t *bytes;
 	Elf64_Shdr head;
@@ -51,7 +51,7 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	return NULL;
 }
 
-static uint32_t reading_flags(const struct hip_app_kernel *app)
+static uint32_t get_reading_flags(const struct hip_app_kernel *app)
 {
 	return (app->insns ? HIP_READ_INSNS : 0) | (app->insns & HIP_NAMED_SITES ? HIP_READ_ALL : 0);
 }
@@ -62,7 +62,7 @@ int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_dia
 	const uint8_t *descriptor;
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
-	uint32_t how = reading_flags(app) | (twin ? HIP_READ_TWIN : HIP_READ_CALLS);
+	uint32_t how = get_reading_flags(app) | (twin ? HIP_READ_TWIN : HIP_READ_CALLS);
 	struct hip_code_at at = { .elf = &app->elf };
 	size_t before;
 
@@ -78,7 +78,7 @@ int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_dia
 	if (app->descriptor.rsrc2 & HIP_EXCEPTIONS)
 		return hip_refuse(diag, "its descriptor enables arithmetic exceptions, which a probe could raise");
 	app->address = kd.st_value + app->descriptor.entry;
-	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
+	app->bytes = find_text(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
 		return hip_refuse(diag, "the kernel's entry point lies outside of the code");
 	if (!twin)
@@ -96,12 +96,12 @@ int hip_app_kernel_read(struct hip_app_kernel *app, bool twin, struct gpubpf_dia
  * at.descriptor stays 0. */
 int hip_app_kernel_read_function(struct hip_app_kernel *app, uint64_t address, struct gpubpf_diag *diag)
 {
-	uint32_t how = reading_flags(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
+	uint32_t how = get_reading_flags(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
 	struct hip_code_at at = { .address = address, .elf = &app->elf };
 	size_t before;
 
 	app->address = address;
-	app->bytes = at.bytes = text_at(&app->elf, address, &before, &at.size);
+	app->bytes = at.bytes = find_text(&app->elf, address, &before, &at.size);
 	if (!at.bytes || address % 4)
 		return hip_refuse(diag, "a function lies outside of the code");
 	return hip_code_read(app->isa, app->wave32, how, &at, &app->code, diag);
@@ -174,7 +174,7 @@ static int add_part(struct hip_app_kernel *app, const char *name, struct hip_cod
 }
 
 /* Returns the address of the first callee that the twin does not contain yet, or UINT64_MAX. */
-static uint64_t next_callee(const struct hip_app_kernel *app, const struct hip_code *all)
+static uint64_t find_next_callee(const struct hip_app_kernel *app, const struct hip_code *all)
 {
 	for (uint32_t i = 0; i < all->npatches; i++)
 		if (all->patches[i].callee != UINT64_MAX && !is_part(app, all->patches[i].callee))
@@ -242,7 +242,7 @@ int hip_app_kernel_add_callees(struct hip_app_kernel *app, struct gpubpf_diag *d
 		return err;
 	err = add_part(app, "", &all);
 	hip_code_finish(&app->code);
-	while (!err && (callee = next_callee(app, &all)) != UINT64_MAX)
+	while (!err && (callee = find_next_callee(app, &all)) != UINT64_MAX)
 		err = add_function(app, callee, &all, diag);
 	if (!err)
 		err = join_bytes(app, &all);

@@ -39,7 +39,7 @@ static bool runs_on(const char *target, size_t len, const char *arch)
 }
 
 /* Returns the architecture part of a bundle entry's id: gfx90a:xnack+ in "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+". */
-static const char *arch_in(const char *id, size_t *len)
+static const char *find_arch(const char *id, size_t *len)
 {
 	static const char dashes[] = "amdhsa-";
 	const char *at = memmem(id, *len, dashes, strlen(dashes));
@@ -75,7 +75,7 @@ static int pick(const uint8_t *data, size_t size, const char *arch, struct gpubp
 			break;
 		at += e.id_size;
 		len = e.id_size;
-		if (!e.size || !memmem(id, len, "amdgcn", 6) || !(id = arch_in(id, &len)) || !runs_on(id, len, arch))
+		if (!e.size || !memmem(id, len, "amdgcn", 6) || !(id = find_arch(id, &len)) || !runs_on(id, len, arch))
 			continue;
 		*out = (struct gpubpf_blob){ (void *)(data + e.off), e.size };
 		return 0;

@@ -112,7 +112,7 @@ const uint8_t *hip_elf_at(const struct hip_elf *elf, uint64_t address, uint64_t 
 }
 
 /* Finds the metadata in the contents of a note section (ELF, "Note Section"). LLVM aligns notes to 4 bytes. */
-static const uint8_t *metadata_in(const uint8_t *notes, size_t left, size_t *size)
+static const uint8_t *find_metadata(const uint8_t *notes, size_t left, size_t *size)
 {
 	Elf64_Nhdr head;
 
@@ -144,9 +144,9 @@ const uint8_t *hip_elf_metadata(const struct hip_elf *elf, size_t *size)
 
 	for (uint32_t i = 0; !found && segment(elf, i, &load); i++)
 		if (load.p_type == PT_NOTE && within(elf, load.p_offset, load.p_filesz))
-			found = metadata_in(elf->data + load.p_offset, load.p_filesz, size);
+			found = find_metadata(elf->data + load.p_offset, load.p_filesz, size);
 	for (uint32_t i = 0; !found && hip_elf_section(elf, i, &head, &bytes); i++)
 		if (head.sh_type == SHT_NOTE && bytes)
-			found = metadata_in(bytes, head.sh_size, size);
+			found = find_metadata(bytes, head.sh_size, size);
 	return found;
 }

@@ -114,7 +114,7 @@ static bool next_export(const struct linker *ln, uint32_t *o, uint32_t *i, Elf64
 #define FOR_EACH_EXPORT(ln, o, symbol, name) \
 	for (uint32_t o = 0, i_ = 0; next_export(ln, &o, &i_, &symbol, &name);)
 
-static uint64_t section_address(const struct linker *ln, uint32_t o, uint32_t section)
+static uint64_t get_section_address(const struct linker *ln, uint32_t o, uint32_t section)
 {
 	const struct laid *p = &ln->laid[o][section];
 
@@ -156,7 +156,7 @@ static void copy_sections(struct linker *ln, uint32_t o)
 
 	for (uint32_t i = 0; hip_elf_section(&ln->job->object[o], i, &head, &bytes); i++)
 		if (ln->laid[o][i].off != NONE && bytes)
-			memcpy(ln->out + section_address(ln, o, i), bytes, head.sh_size);
+			memcpy(ln->out + get_section_address(ln, o, i), bytes, head.sh_size);
 }
 
 /* Writes the dynamic symbols and their hash table. The table has a single bucket, since it only needs to be valid, not
@@ -179,7 +179,7 @@ static void write_symbols(struct linker *ln)
 			.st_info = symbol.st_info,
 			.st_other = STV_PROTECTED,
 			.st_shndx = part + 1,
-			.st_value = section_address(ln, o, symbol.st_shndx) + symbol.st_value,
+			.st_value = get_section_address(ln, o, symbol.st_shndx) + symbol.st_value,
 			.st_size = symbol.st_size,
 		};
 		hash[3 + n] = n < ln->nexports ? n + 1 : 0;
@@ -213,8 +213,8 @@ static void write_dynamic(struct linker *ln)
 	memcpy(ln->out + ln->at[DYNAMIC], dynamic, sizeof(dynamic));
 }
 
-static Elf64_Phdr span(const struct linker *ln, uint32_t type, enum part first, enum part last, uint32_t flags,
-		       uint32_t align)
+static Elf64_Phdr make_segment(const struct linker *ln, uint32_t type, enum part first, enum part last, uint32_t flags,
+			       uint32_t align)
 {
 	uint64_t at = ln->at[first], size = ln->at[last] + ln->size[last] - at;
 
@@ -247,11 +247,11 @@ static void write_headers(struct linker *ln)
 		.e_shstrndx = SHSTRTAB + 1,
 	};
 	Elf64_Phdr load[6] = {
-		span(ln, PT_LOAD, NOTE, RODATA, PF_R, PAGE),
-		span(ln, PT_LOAD, TEXT, TEXT, PF_R | PF_X, PAGE),
-		span(ln, PT_LOAD, DYNAMIC, DATA, PF_R | PF_W, PAGE),
-		span(ln, PT_DYNAMIC, DYNAMIC, DYNAMIC, PF_R | PF_W, 8),
-		span(ln, PT_NOTE, NOTE, NOTE, PF_R, 4),
+		make_segment(ln, PT_LOAD, NOTE, RODATA, PF_R, PAGE),
+		make_segment(ln, PT_LOAD, TEXT, TEXT, PF_R | PF_X, PAGE),
+		make_segment(ln, PT_LOAD, DYNAMIC, DATA, PF_R | PF_W, PAGE),
+		make_segment(ln, PT_DYNAMIC, DYNAMIC, DYNAMIC, PF_R | PF_W, 8),
+		make_segment(ln, PT_NOTE, NOTE, NOTE, PF_R, 4),
 		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W },
 	};
 
@@ -299,12 +299,12 @@ static uint64_t find_named(const struct linker *ln, const char *name)
 
 		if (hip_elf_find(&all, name, &symbol) && symbol.st_shndx < ln->job->object[o].head.e_shnum &&
 		    ln->laid[o][symbol.st_shndx].off != NONE)
-			return section_address(ln, o, symbol.st_shndx) + symbol.st_value;
+			return get_section_address(ln, o, symbol.st_shndx) + symbol.st_value;
 	}
 	return NONE;
 }
 
-static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, const char **name)
+static uint64_t find_address(const struct linker *ln, uint32_t o, uint32_t index, const char **name)
 {
 	struct hip_symbols all = hip_elf_symbols(&ln->job->object[o], SHT_SYMTAB);
 	Elf64_Sym symbol;
@@ -315,7 +315,7 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	if (symbol.st_shndx && symbol.st_shndx < ln->job->object[o].head.e_shnum)
 		return ln->laid[o][symbol.st_shndx].off == NONE ?
 			       NONE :
-			       section_address(ln, o, symbol.st_shndx) + symbol.st_value;
+			       get_section_address(ln, o, symbol.st_shndx) + symbol.st_value;
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
@@ -372,12 +372,12 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 		Elf64_Rela rela;
 
 		memcpy(&rela, bytes + i * sizeof(rela), sizeof(rela));
-		value = address_of(ln, o, ELF64_R_SYM(rela.r_info), &name);
+		value = find_address(ln, o, ELF64_R_SYM(rela.r_info), &name);
 		if (head.sh_size < 8 || rela.r_offset > head.sh_size - (ELF64_R_TYPE(rela.r_info) == HIP_R_REL64 ? 8 : 4))
 			return refuse(ln, "a relocation lies outside of its section", "");
 		if (value == NONE)
 			return refuse(ln, "there is no ", name);
-		err = relocate_one(ln, section_address(ln, o, relocs->sh_info) + rela.r_offset,
+		err = relocate_one(ln, get_section_address(ln, o, relocs->sh_info) + rela.r_offset,
 				   ELF64_R_TYPE(rela.r_info), value + rela.r_addend, name);
 	}
 	return err;
@@ -395,7 +395,7 @@ static int relocate(struct linker *ln, uint32_t o)
 	return err;
 }
 
-static uint32_t text_of(const struct linker *ln, uint32_t o)
+static uint32_t find_text(const struct linker *ln, uint32_t o)
 {
 	const struct hip_elf *elf = &ln->job->object[o];
 	const uint8_t *bytes;
@@ -409,7 +409,7 @@ static uint32_t text_of(const struct linker *ln, uint32_t o)
 
 static int write_branch(struct linker *ln, const struct hip_branch *branch)
 {
-	uint64_t place = section_address(ln, branch->object, text_of(ln, branch->object)) + branch->off;
+	uint64_t place = get_section_address(ln, branch->object, find_text(ln, branch->object)) + branch->off;
 	uint64_t target = branch->symbol ? find_named(ln, branch->symbol) : NONE;
 	const struct hip_isa *isa = hip_isa_of_flags(ln->job->flags);
 	uint32_t code = isa->nop;

@@ -7,12 +7,12 @@
 #include "insn_text.h"
 
 /* Returns the name of the scalar registers for a lane mask or the carries of a vector addition. */
-static const char *lane_mask(const struct hip_text *t)
+static const char *get_lane_mask_name(const struct hip_text *t)
 {
 	return t->draft->wave32 ? "s0" : "s[0:1]";
 }
 
-static uint32_t operand_register(const struct hip_text *t, uint32_t half)
+static uint32_t get_operand_register(const struct hip_text *t, uint32_t half)
 {
 	return t->draft->lane_reg[half];
 }
@@ -40,13 +40,13 @@ static void emit_copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint
  * Adds two 64-bit numbers in vector register pairs; the sum replaces the first one. The function add_number() adds a
  * constant, and uses the registers draft->copies and draft->copies + 1 as temporaries.
  */
-static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
+static void emit_add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
 {
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), low, add);
+	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, get_lane_mask_name(t), low, add);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->add_carry, high, lane_mask(t), high, add_high,
-		lane_mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->add_carry, high, get_lane_mask_name(t), high,
+		add_high, get_lane_mask_name(t));
 	hip_emit_hazard_wait(t);
 }
 
@@ -57,18 +57,18 @@ static void add_number(struct hip_text *t, uint32_t low, uint32_t high, int32_t 
 	if (!number)
 		return;
 	fprintf(t->f, "\tv_mov_b32 v%u, %d\n\tv_mov_b32 v%u, %d\n", temp, number, temp + 1, number < 0 ? -1 : 0);
-	add64(t, low, high, temp, temp + 1);
+	emit_add64(t, low, high, temp, temp + 1);
 }
 
-static void add32(struct hip_text *t, uint32_t to, uint32_t add)
+static void emit_add32(struct hip_text *t, uint32_t to, uint32_t add)
 {
 	fprintf(t->f, "\t%s v%u, v%u, v%u\n", t->spelling->add, to, to, add);
 }
 
-static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
+static void emit_add32_number(struct hip_text *t, uint32_t to, int32_t number)
 {
 	fprintf(t->f, "\tv_mov_b32 v%u, %d\n", t->draft->copies, number);
-	add32(t, to, t->draft->copies);
+	emit_add32(t, to, t->draft->copies);
 }
 
 /* Reads the aperture of group or private memory into s1. The aperture is the upper half of generic addresses in this
@@ -82,7 +82,8 @@ static void emit_aperture(struct hip_text *t, uint32_t space)
 /* Computes the address operand of an access with a 64-bit address (HIP_AT_VECTOR, HIP_AT_SCALAR). */
 static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
 {
-	uint32_t low = operand_register(t, HIP_ADDR), high = operand_register(t, HIP_ADDR + 1), temp = t->draft->copies;
+	uint32_t low = get_operand_register(t, HIP_ADDR), high = get_operand_register(t, HIP_ADDR + 1),
+		 temp = t->draft->copies;
 
 	if (a->by == HIP_AT_VECTOR) {
 		emit_copy(t, low, a->vector, 0);
@@ -93,7 +94,7 @@ static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
 		emit_copy(t, temp, a->vector, 0);
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", temp + 1);
 		if (a->vector.n)
-			add64(t, low, high, temp, temp + 1);
+			emit_add64(t, low, high, temp, temp + 1);
 	}
 	add_number(t, low, high, a->offset);
 	if (a->once && a->bytes >= 4)
@@ -106,16 +107,16 @@ static void emit_wide_address(struct hip_text *t, const struct hip_access *a)
  */
 static void emit_narrow_address(struct hip_text *t, const struct hip_access *a)
 {
-	uint32_t low = operand_register(t, HIP_ADDR), temp = t->draft->copies;
+	uint32_t low = get_operand_register(t, HIP_ADDR), temp = t->draft->copies;
 
 	emit_copy(t, low, a->scalar, 0);
 	emit_copy(t, temp, a->vector, 0);
 	if (a->by == HIP_AT_BUFFER)
 		fprintf(t->f, "\tv_lshrrev_b32 v%u, %u, v%u\n", low, t->draft->wave32 ? 5 : 6, low);
-	add32(t, low, temp);
-	add32_number(t, low, a->offset);
+	emit_add32(t, low, temp);
+	emit_add32_number(t, low, a->offset);
 	emit_aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
-	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", operand_register(t, HIP_ADDR + 1));
+	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", get_operand_register(t, HIP_ADDR + 1));
 	hip_emit_hazard_wait(t);
 }
 
@@ -141,32 +142,32 @@ static void emit_values(struct hip_text *t, const struct hip_access *a)
 	const struct hip_reg *operand = a->op == GPUBPF_RMW_COMPARE ? &a->compared : &a->value;
 
 	for (uint32_t i = 0; i < 4; i++)
-		if (operand_register(t, HIP_VALUE + i) != UINT32_MAX) {
-			emit_copy(t, operand_register(t, HIP_VALUE + i), a->value, i);
+		if (get_operand_register(t, HIP_VALUE + i) != UINT32_MAX) {
+			emit_copy(t, get_operand_register(t, HIP_VALUE + i), a->value, i);
 			if (!i && a->value.n)
-				truncate_value(t, a, operand_register(t, HIP_VALUE));
+				truncate_value(t, a, get_operand_register(t, HIP_VALUE));
 		}
 	for (uint32_t i = 0; i < 2; i++)
-		if (operand_register(t, HIP_OPERAND + i) != UINT32_MAX)
-			emit_copy(t, operand_register(t, HIP_OPERAND + i), *operand, i);
+		if (get_operand_register(t, HIP_OPERAND + i) != UINT32_MAX)
+			emit_copy(t, get_operand_register(t, HIP_OPERAND + i), *operand, i);
 }
 
 static void emit_old(struct hip_text *t, const struct hip_access *a)
 {
 	for (uint32_t i = 0; i < 2; i++)
-		if (operand_register(t, HIP_OLD + i) != UINT32_MAX)
-			emit_copy(t, operand_register(t, HIP_OLD + i),
+		if (get_operand_register(t, HIP_OLD + i) != UINT32_MAX)
+			emit_copy(t, get_operand_register(t, HIP_OLD + i),
 				  a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
 }
 
 void hip_emit_offset(struct hip_text *t, uint32_t space)
 {
-	uint32_t low = operand_register(t, HIP_OFFSET), high = operand_register(t, HIP_OFFSET + 1);
+	uint32_t low = get_operand_register(t, HIP_OFFSET), high = get_operand_register(t, HIP_OFFSET + 1);
 
 	if (low != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, operand_register(t, HIP_ADDR));
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, get_operand_register(t, HIP_ADDR));
 	if (high != UINT32_MAX && space == GPUBPF_GLOBAL)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, operand_register(t, HIP_ADDR + 1));
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, get_operand_register(t, HIP_ADDR + 1));
 	else if (high != UINT32_MAX)
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", high);
 }
@@ -180,7 +181,7 @@ void hip_emit_space_filter(struct hip_text *t, uint32_t space)
 		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
 		hip_emit_hazard_wait(t);
 		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->spelling->compare,
-			t->draft->copies, operand_register(t, HIP_ADDR + 1));
+			t->draft->copies, get_operand_register(t, HIP_ADDR + 1));
 		hip_emit_hazard_wait(t);
 	}
 }
@@ -196,14 +197,16 @@ void hip_emit_outside_filter(struct hip_text *t, enum hip_field field, uint32_t 
 		hip_emit_hazard_wait(t);
 		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
 	}
-	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, lane_mask(t), operand_register(t, HIP_ADDR), low);
+	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, get_lane_mask_name(t),
+		get_operand_register(t, HIP_ADDR), low);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->sub_borrow, high, lane_mask(t),
-		operand_register(t, HIP_ADDR + 1), high, lane_mask(t));
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->spelling->sub_borrow, high, get_lane_mask_name(t),
+		get_operand_register(t, HIP_ADDR + 1), high, get_lane_mask_name(t));
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), high);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", get_lane_mask_name(t), high);
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, lane_mask(t), high, bytes);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, get_lane_mask_name(t),
+		high, bytes);
 	hip_emit_hazard_wait(t);
 	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->spelling->compare, low, high);
 	hip_emit_hazard_wait(t);
@@ -234,7 +237,7 @@ void hip_emit_operands_after(struct hip_text *t, const struct hip_patch *patch, 
 	 * of access 0.
 	 */
 	if (access) {
-		add32_number(t, operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
+		emit_add32_number(t, get_operand_register(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
 		emit_values(t, &patch->access[1]);
 	}
 	emit_old(t, &patch->access[access]);
@@ -261,14 +264,14 @@ void hip_emit_branch_operands(struct hip_text *t, bool others)
 	uint32_t taken = t->draft->copies;
 
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, lane_mask(t));
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, get_lane_mask_name(t));
 	hip_emit_hazard_wait(t);
-	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", lane_mask(t), taken);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", get_lane_mask_name(t), taken);
 	hip_emit_hazard_wait(t);
-	if (operand_register(t, HIP_TAKEN) != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", operand_register(t, HIP_TAKEN), taken);
-	if (operand_register(t, HIP_TAKEN + 1) != UINT32_MAX)
-		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", operand_register(t, HIP_TAKEN + 1));
+	if (get_operand_register(t, HIP_TAKEN) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", get_operand_register(t, HIP_TAKEN), taken);
+	if (get_operand_register(t, HIP_TAKEN + 1) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", get_operand_register(t, HIP_TAKEN + 1));
 	emit_mask(t, "s0", "s1", HIP_LANES);
 	emit_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
 }
@@ -278,6 +281,6 @@ void hip_emit_register_operands(struct hip_text *t, enum hip_lane_operand first,
 {
 	hip_restore_scalars(t);
 	for (uint32_t i = 0; i < 2 * n; i++)
-		if (operand_register(t, first + i) != UINT32_MAX)
-			emit_copy(t, operand_register(t, first + i), registers[i / 2], i % 2);
+		if (get_operand_register(t, first + i) != UINT32_MAX)
+			emit_copy(t, get_operand_register(t, first + i), registers[i / 2], i % 2);
 }

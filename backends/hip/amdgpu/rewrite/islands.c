@@ -16,7 +16,7 @@
 #define MAX_ROUNDS 64 /* limit of layout passes; each new island can move other branches out of range */
 #define ALIGN_BYTES 256
 
-static uint32_t size_of(const struct hip_listing *l, const struct hip_item *item)
+static uint32_t get_item_size(const struct hip_listing *l, const struct hip_item *item)
 {
 	switch (item->kind) {
 	case HIP_ITEM_INSN:
@@ -45,7 +45,7 @@ static void lay_out(struct hip_listing *l)
 			l->labels.list[item->label].at = item->at;
 		else if (item->kind == HIP_ITEM_POOL)
 			l->pools[item->what].at = item->at;
-		l->size += size_of(l, item);
+		l->size += get_item_size(l, item);
 	}
 }
 
@@ -54,7 +54,7 @@ static bool reaches(const struct hip_listing *l, uint32_t from, uint32_t to)
 	return (from < to ? to - from : from - to) <= l->draft->reach;
 }
 
-static uint32_t island_at(const struct hip_listing *l, uint32_t island)
+static uint32_t get_island(const struct hip_listing *l, uint32_t island)
 {
 	return l->pools[l->islands[island].pool].at + 4 * l->islands[island].slot;
 }
@@ -62,12 +62,12 @@ static uint32_t island_at(const struct hip_listing *l, uint32_t island)
 /* Returns the offset that a branch goes to: the island `via`, or the label if `via` is HIP_NONE. */
 static uint32_t branch_goal(const struct hip_listing *l, uint32_t label, uint32_t via)
 {
-	return via == HIP_NONE ? l->labels.list[label].at : island_at(l, via);
+	return via == HIP_NONE ? l->labels.list[label].at : get_island(l, via);
 }
 
 /* Returns the pool closest to the target that a branch at `from` reaches, or HIP_NONE. The range has a margin, because
  * pools may still grow. */
-static uint32_t pool_towards(const struct hip_listing *l, uint32_t from, uint32_t to)
+static uint32_t find_pool(const struct hip_listing *l, uint32_t from, uint32_t to)
 {
 	uint32_t most = l->draft->reach - l->draft->reach / 16, low = 0, high = l->npools;
 	bool forward = to > from;
@@ -108,7 +108,7 @@ static int add_island(struct hip_listing *l, uint32_t pool, uint32_t label, uint
 static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *island)
 {
 	const struct hip_string *of = &l->labels.list[label];
-	uint32_t pool = pool_towards(l, from, of->at);
+	uint32_t pool = find_pool(l, from, of->at);
 
 	if (pool == HIP_NONE)
 		return -ERANGE;
@@ -122,7 +122,7 @@ static int find_island(struct hip_listing *l, uint32_t from, uint32_t label, uin
 
 /* Checks that a branch at `from` reaches its label, or its island *via. If not, chooses another island. Returns 1 if
  * *via changed, 0 if not, or a negative error. */
-static int route(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *via)
+static int route_branch(struct hip_listing *l, uint32_t from, uint32_t label, uint32_t *via)
 {
 	if (l->labels.list[label].at == HIP_NONE)
 		return -ENOENT;
@@ -148,13 +148,13 @@ static int refuse(const struct hip_listing *l, uint32_t label, int err, struct g
 
 /* Checks all branches and islands, and chooses other islands where needed. Returns 1 if any changed, 0 if not, or a
  * negative error. */
-static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
+static int route_branches(struct hip_listing *l, struct gpubpf_diag *diag)
 {
 	int err = 0, changed = 0;
 
 	for (uint32_t i = 0; err >= 0 && i < l->nitems; i++)
 		if (l->items[i].kind == HIP_ITEM_BRANCH) {
-			err = route(l, l->items[i].at, l->items[i].label, &l->items[i].via);
+			err = route_branch(l, l->items[i].at, l->items[i].label, &l->items[i].via);
 			changed |= err;
 			if (err < 0)
 				return refuse(l, l->items[i].label, err, diag);
@@ -162,8 +162,8 @@ static int route_all(struct hip_listing *l, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; i < l->nislands; i++) {
 		uint32_t via = l->islands[i].via;
 
-		err = route(l, island_at(l, i), l->islands[i].label, &via);
-		l->islands[i].via = via; /* not &l->islands[i].via above: route() may reallocate the list */
+		err = route_branch(l, get_island(l, i), l->islands[i].label, &via);
+		l->islands[i].via = via; /* not &l->islands[i].via above: route_branch() may reallocate the list */
 		changed |= err;
 		if (err < 0)
 			return refuse(l, l->islands[i].label, err, diag);
@@ -200,7 +200,7 @@ static void write_item(struct hip_listing *l, const struct hip_item *item)
 		write_branch(l, item->at, item->what, branch_goal(l, item->label, item->via));
 		break;
 	case HIP_ITEM_ALIGN:
-		for (uint32_t off = 0; off < size_of(l, item); off += 4)
+		for (uint32_t off = 0; off < get_item_size(l, item); off += 4)
 			memcpy(l->bytes + item->at + off, &l->draft->isa->nop, 4);
 		break;
 	default:
@@ -216,7 +216,7 @@ static int write_bytes(struct hip_listing *l)
 	for (uint32_t i = 0; i < l->nitems; i++)
 		write_item(l, &l->items[i]);
 	for (uint32_t i = 0; i < l->nislands; i++)
-		write_branch(l, island_at(l, i), l->draft->isa->branch,
+		write_branch(l, get_island(l, i), l->draft->isa->branch,
 			     branch_goal(l, l->islands[i].label, l->islands[i].via));
 	return 0;
 }
@@ -227,7 +227,7 @@ int hip_listing_place(struct hip_listing *l, struct gpubpf_diag *diag)
 
 	for (uint32_t round = 0; changed > 0 && round < MAX_ROUNDS; round++) {
 		lay_out(l);
-		changed = route_all(l, diag);
+		changed = route_branches(l, diag);
 	}
 	if (changed > 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,

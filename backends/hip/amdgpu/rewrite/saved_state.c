@@ -11,7 +11,7 @@
  */
 #include "insn_text.h"
 
-static void lane_of(const struct hip_text *t, uint32_t at, uint32_t *reg, uint32_t *lane)
+static void find_lane(const struct hip_text *t, uint32_t at, uint32_t *reg, uint32_t *lane)
 {
 	uint32_t lanes = t->draft->wave32 ? 32 : 64;
 
@@ -23,7 +23,7 @@ static void save_register(struct hip_text *t, const char *reg, uint32_t at)
 {
 	uint32_t v, lane;
 
-	lane_of(t, at, &v, &lane);
+	find_lane(t, at, &v, &lane);
 	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", v, reg, lane);
 }
 
@@ -31,11 +31,11 @@ static void restore_register(struct hip_text *t, const char *reg, uint32_t at)
 {
 	uint32_t v, lane;
 
-	lane_of(t, at, &v, &lane);
+	find_lane(t, at, &v, &lane);
 	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, v, lane);
 }
 
-static uint32_t saved_at(const struct hip_text *t, enum hip_saved_lane what)
+static uint32_t get_saved_lane(const struct hip_text *t, enum hip_saved_lane what)
 {
 	return t->draft->scalars + what;
 }
@@ -74,17 +74,17 @@ void hip_end_stub(struct hip_text *t)
 
 void hip_save_exec(struct hip_text *t, enum hip_saved_lane what)
 {
-	save_register(t, "exec_lo", saved_at(t, what));
+	save_register(t, "exec_lo", get_saved_lane(t, what));
 	if (!t->draft->wave32)
-		save_register(t, "exec_hi", saved_at(t, what) + 1);
+		save_register(t, "exec_hi", get_saved_lane(t, what) + 1);
 	hip_emit_hazard_wait(t);
 }
 
 void hip_restore_mask(struct hip_text *t, enum hip_saved_lane what)
 {
-	restore_register(t, "s0", saved_at(t, what));
+	restore_register(t, "s0", get_saved_lane(t, what));
 	if (!t->draft->wave32)
-		restore_register(t, "s1", saved_at(t, what) + 1);
+		restore_register(t, "s1", get_saved_lane(t, what) + 1);
 }
 
 void hip_restore_exec(struct hip_text *t, enum hip_saved_lane what)
@@ -107,15 +107,15 @@ static void copy_vectors(struct hip_text *t, bool back)
 
 static void save_all(struct hip_text *t)
 {
-	save_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
-	save_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
+	save_register(t, "s0", get_saved_lane(t, HIP_SAVED_RETURN));
+	save_register(t, "s1", get_saved_lane(t, HIP_SAVED_RETURN) + 1);
 	fputs("\ts_cselect_b32 s0, 1, 0\n\ts_getreg_b32 s1, hwreg(1, 0, 8)\n", t->f);
 	hip_emit_hazard_wait(t);
-	save_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
-	save_register(t, "s1", saved_at(t, HIP_SAVED_MODE));
-	save_register(t, "m0", saved_at(t, HIP_SAVED_M0));
-	save_register(t, "vcc_lo", saved_at(t, HIP_SAVED_VCC));
-	save_register(t, "vcc_hi", saved_at(t, HIP_SAVED_VCC) + 1);
+	save_register(t, "s0", get_saved_lane(t, HIP_SAVED_SCC));
+	save_register(t, "s1", get_saved_lane(t, HIP_SAVED_MODE));
+	save_register(t, "m0", get_saved_lane(t, HIP_SAVED_M0));
+	save_register(t, "vcc_lo", get_saved_lane(t, HIP_SAVED_VCC));
+	save_register(t, "vcc_hi", get_saved_lane(t, HIP_SAVED_VCC) + 1);
 	move_scalars(t, 2, t->draft->scalars, false);
 	hip_save_exec(t, HIP_SAVED_EXEC);
 	copy_vectors(t, false);
@@ -125,18 +125,18 @@ static void restore_all(struct hip_text *t)
 {
 	fputs(t->spelling->wait, t->f);
 	copy_vectors(t, true);
-	restore_register(t, "s0", saved_at(t, HIP_SAVED_MODE));
-	restore_register(t, "s1", saved_at(t, HIP_SAVED_M0));
+	restore_register(t, "s0", get_saved_lane(t, HIP_SAVED_MODE));
+	restore_register(t, "s1", get_saved_lane(t, HIP_SAVED_M0));
 	hip_emit_hazard_wait(t);
 	fputs("\ts_setreg_b32 hwreg(1, 0, 8), s0\n\ts_mov_b32 m0, s1\n", t->f);
 	move_scalars(t, 2, t->draft->scalars, true);
-	restore_register(t, "s0", saved_at(t, HIP_SAVED_SCC));
+	restore_register(t, "s0", get_saved_lane(t, HIP_SAVED_SCC));
 	hip_emit_hazard_wait(t);
 	fputs("\ts_cmp_lg_u32 s0, 0\n", t->f);
-	restore_register(t, "vcc_lo", saved_at(t, HIP_SAVED_VCC));
-	restore_register(t, "vcc_hi", saved_at(t, HIP_SAVED_VCC) + 1);
-	restore_register(t, "s0", saved_at(t, HIP_SAVED_RETURN));
-	restore_register(t, "s1", saved_at(t, HIP_SAVED_RETURN) + 1);
+	restore_register(t, "vcc_lo", get_saved_lane(t, HIP_SAVED_VCC));
+	restore_register(t, "vcc_hi", get_saved_lane(t, HIP_SAVED_VCC) + 1);
+	restore_register(t, "s0", get_saved_lane(t, HIP_SAVED_RETURN));
+	restore_register(t, "s1", get_saved_lane(t, HIP_SAVED_RETURN) + 1);
 	hip_emit_hazard_wait(t);
 	/* Write all of VCC: a write to half of it does not update VCCZ, which branches test. */
 	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);

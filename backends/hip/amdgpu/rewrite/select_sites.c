@@ -16,7 +16,7 @@ static uint32_t max(uint32_t a, uint32_t b)
 }
 
 /* Returns the index + 1 of the body of a site in draft->bodies. Adds the body if it is new. */
-static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
+static uint32_t find_body(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
 {
 	uint32_t b = 0;
 
@@ -34,13 +34,13 @@ struct site_selection {
 	uint32_t counts[GPUBPF_NSITES];
 };
 
-static const char *function_of(const struct site_selection *c)
+static const char *get_function(const struct site_selection *c)
 {
 	return c->in ? c->in->name : "";
 }
 
 /* Returns the reason why no program can run at the instruction, or NULL. */
-static const char *refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
+static const char *find_refusal_reason(const struct hip_patch *patch, enum gpubpf_site kind)
 {
 	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
 		return "it ends in a tail call, so its callee returns";
@@ -63,10 +63,10 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 			if (!hip_patch_is_site(patch, access, kind))
 				continue;
 			id = c->counts[kind]++;
-			site = gpubpf_site_at(at, kind, function_of(c), id);
+			site = gpubpf_site_at(at, kind, get_function(c), id);
 			if (site == UINT32_MAX)
 				continue;
-			why = refusal_reason(patch, kind);
+			why = find_refusal_reason(patch, kind);
 			if (why && c->in && c->in->name[0])
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s",
 						       c->in->name, why);
@@ -77,7 +77,7 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "probes cannot observe %s (at byte %u of its code)",
 						       patch->access[access].why, patch->off);
-			draft->site_body[i][access][kind] = (struct hip_site_body){ body_of(draft, at->job, site), id };
+			draft->site_body[i][access][kind] = (struct hip_site_body){ find_body(draft, at->job, site), id };
 		}
 	return 0;
 }
@@ -88,8 +88,8 @@ static int select_bodies(struct hip_app_kernel *app, struct gpubpf_inserting *at
 static int select_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct site_selection *c, bool first,
 		      struct hip_draft *draft, struct gpubpf_diag *diag)
 {
-	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->counts[GPUBPF_SITE_EXIT]++);
-	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->counts[GPUBPF_SITE_BLOCK_END]++);
+	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, get_function(c), c->counts[GPUBPF_SITE_EXIT]++);
+	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, get_function(c), c->counts[GPUBPF_SITE_BLOCK_END]++);
 
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;

@@ -271,7 +271,7 @@ static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *
 	return patch->kind == HIP_PATCH_PC || hip_write_replacement(t, patch);
 }
 
-static uint32_t word_at(const struct hip_text *t, uint32_t off)
+static uint32_t read_word(const struct hip_text *t, uint32_t off)
 {
 	uint32_t word;
 
@@ -291,7 +291,7 @@ static void find_labels(struct hip_text *t)
 
 	for (uint32_t off = 0; off < code->size; off += 4)
 		if (code->words[off / 4] & HIP_WORD_JUMPS)
-			mark_label(t, hip_code_target(off, word_at(t, off)));
+			mark_label(t, hip_code_target(off, read_word(t, off)));
 	for (uint32_t i = 0; i < code->npatches; i++)
 		mark_label(t, code->patches[i].target);
 }
@@ -305,7 +305,7 @@ static bool can_cut(const struct hip_code *code, uint32_t off)
 
 /* Returns the end of a code segment that, with its stubs, spans about half of a branch's range. The size of the stubs
  * is not known yet. The estimate is a third of their text, which is at least twice as long as the code. */
-static uint32_t segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
+static uint32_t find_segment_end(const struct hip_text *t, uint32_t from, uint32_t patch)
 {
 	const struct hip_code *code = t->draft->code;
 	size_t begin = patch ? t->ends[patch - 1] : 0, bytes = 0;
@@ -335,10 +335,10 @@ static uint32_t write_words(struct hip_text *t, uint32_t off, uint32_t end, uint
 			next++;
 		}
 		if (!written && code->words[off / 4] & HIP_WORD_JUMPS)
-			fprintf(t->f, "\t.branch %#x " HIP_STUB_WORD "\n", word_at(t, off),
-				hip_code_target(off, word_at(t, off)));
+			fprintf(t->f, "\t.branch %#x " HIP_STUB_WORD "\n", read_word(t, off),
+				hip_code_target(off, read_word(t, off)));
 		else if (!written)
-			fprintf(t->f, "\t.long %#x\n", word_at(t, off));
+			fprintf(t->f, "\t.long %#x\n", read_word(t, off));
 		for (; written && code->patches[next - 1].size > off + 4 - code->patches[next - 1].off; off += 4)
 			fputs("\ts_nop 0\n", t->f);
 	}
@@ -353,7 +353,7 @@ static void write_kernel(struct hip_text *t)
 
 	fputs("\t.pool\n\t.p2align 8\ngpubpf_kernel:\n", t->f);
 	for (; off < code->size; off = end, first = next) {
-		end = segment_end(t, off, first);
+		end = find_segment_end(t, off, first);
 		mark_label(t, end);
 		next = write_words(t, off, end, first);
 		if (end < code->size)

@@ -6,14 +6,14 @@
  */
 #include "walk.h"
 
-static enum CXTypeKind kind_of(CXCursor c)
+static enum CXTypeKind get_kind(CXCursor c)
 {
 	return clang_getCanonicalType(clang_getCursorType(c)).kind;
 }
 
 static bool is_array(CXCursor c)
 {
-	return kind_of(c) == CXType_ConstantArray || kind_of(c) == CXType_IncompleteArray;
+	return get_kind(c) == CXType_ConstantArray || get_kind(c) == CXType_IncompleteArray;
 }
 
 static uint32_t lower_align(uint32_t align, long long at)
@@ -21,7 +21,7 @@ static uint32_t lower_align(uint32_t align, long long at)
 	return at > 0 && (at & -at) < align ? at & -at : align;
 }
 
-static uint32_t natural_align(CXType type)
+static uint32_t get_natural_align(CXType type)
 {
 	long long align = clang_Type_getAlignOf(type);
 
@@ -32,7 +32,7 @@ static uint32_t natural_align(CXType type)
  * Returns the pointee type with its typedef names, because a typedef can lower the alignment. Canonical types contain
  * no typedefs.
  */
-static CXType pointee_of(CXType pointer)
+static CXType get_pointee(CXType pointer)
 {
 	while (pointer.kind == CXType_Typedef || pointer.kind == CXType_Elaborated)
 		pointer = pointer.kind == CXType_Typedef ?
@@ -47,7 +47,7 @@ static CXType pointee_of(CXType pointer)
  * Returns the alignment of the object to which a pointer expression points. For an array name or an &lvalue expression,
  * this is the alignment of that object. Otherwise it is the natural alignment of the pointee type.
  */
-static uint32_t pointee_align(CXCursor pointer)
+static uint32_t get_pointee_align(CXCursor pointer)
 {
 	CXCursor c = pointer;
 
@@ -59,26 +59,26 @@ static uint32_t pointee_align(CXCursor pointer)
 	if (clang_getCursorKind(c) == CXCursor_UnaryOperator &&
 	    clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_AddrOf)
 		return clread_align_of(clread_first_child(c));
-	return natural_align(pointee_of(clang_getCursorType(pointer)));
+	return get_natural_align(get_pointee(clang_getCursorType(pointer)));
 }
 
 uint32_t clread_align_of(CXCursor c)
 {
-	uint32_t found = natural_align(clang_getCursorType(c)), base = UINT32_MAX;
+	uint32_t found = get_natural_align(clang_getCursorType(c)), base = UINT32_MAX;
 	CXCursor of = clread_first_child(c);
 
 	switch (clang_Cursor_isNull(of) ? CXCursor_DeclRefExpr : clang_getCursorKind(c)) {
 	case CXCursor_MemberRefExpr:
-		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : clread_align_of(of);
+		base = get_kind(of) == CXType_Pointer ? get_pointee_align(of) : clread_align_of(of);
 		base = lower_align(base, clang_Cursor_getOffsetOfField(clang_getCursorReferenced(c)) / 8);
 		break;
 	case CXCursor_ArraySubscriptExpr:
-		base = kind_of(of) == CXType_Pointer ?
-			       lower_align(pointee_align(of), clang_Type_getSizeOf(clang_getCursorType(c))) :
+		base = get_kind(of) == CXType_Pointer ?
+			       lower_align(get_pointee_align(of), clang_Type_getSizeOf(clang_getCursorType(c))) :
 			       UINT32_MAX;
 		break;
 	case CXCursor_UnaryOperator:
-		base = kind_of(of) == CXType_Pointer ? pointee_align(of) : UINT32_MAX;
+		base = get_kind(of) == CXType_Pointer ? get_pointee_align(of) : UINT32_MAX;
 		break;
 	case CXCursor_ParenExpr:
 	case CXCursor_UnexposedExpr:

@@ -44,7 +44,7 @@ bool clread_is_memory(CXCursor c)
  * Returns why an access of the lvalue cannot be probed, or NULL if it can. A bit-field has no address. An operator on
  * an _Atomic object must stay one operation.
  */
-static const char *reason_unseen(CXCursor c)
+static const char *find_unseen_reason(CXCursor c)
 {
 	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) :
 									    clang_getNullCursor();
@@ -71,9 +71,15 @@ static void set_whole_target(const struct node *n, struct access_target *t)
 {
 	struct cl_access a = clread_access_of(clread_type_of(n->cursor), GPUBPF_LOAD, CLREAD_NONE);
 
-	*t = (struct access_target){
-		n->cursor, n, n->range, "", clread_type_of(n->cursor), 0, a.count, a.bytes, reason_unseen(n->cursor)
-	};
+	*t = (struct access_target){ n->cursor,
+				     n,
+				     n->range,
+				     "",
+				     clread_type_of(n->cursor),
+				     0,
+				     a.count,
+				     a.bytes,
+				     find_unseen_reason(n->cursor) };
 }
 
 /*
@@ -106,7 +112,7 @@ static void set_element_target(struct walk *w, const struct node *n, const struc
 	t->count = count;
 }
 
-static struct cl_access target_access(const struct access_target *t, enum gpubpf_mem_access access, int value)
+static struct cl_access make_access(const struct access_target *t, enum gpubpf_mem_access access, int value)
 {
 	struct cl_access a = clread_access_of(clread_type_of(t->cursor), access, value);
 
@@ -139,7 +145,7 @@ static void add_load(struct walk *w, const struct access_target *t)
 		return;
 	add_target(w, e, t);
 	clread_set_type(e, clread_type_name(w->r, clread_type_of(t->cursor)));
-	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
+	e->access[e->naccesses++] = make_access(t, GPUBPF_LOAD, CLREAD_NONE);
 }
 
 /* Does clang evaluate the right side of an assignment before the left side? It does, except for structs. */
@@ -179,11 +185,11 @@ static void add_store(struct walk *w, const struct node *n, const struct access_
 	if (op == CXUnaryOperator_PostInc || op == CXUnaryOperator_PostDec)
 		value = op == CXUnaryOperator_PostInc ? CLREAD_STEP_UP : CLREAD_STEP_DOWN;
 	if (!from)
-		e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
-	e->access[e->naccesses++] = target_access(t, GPUBPF_STORE, value);
+		e->access[e->naccesses++] = make_access(t, GPUBPF_LOAD, CLREAD_NONE);
+	e->access[e->naccesses++] = make_access(t, GPUBPF_STORE, value);
 }
 
-static struct node without_parentheses(struct walk *w, struct node n)
+static struct node strip_parentheses(struct walk *w, struct node n)
 {
 	while (clang_getCursorKind(n.cursor) == CXCursor_ParenExpr) {
 		struct node outer = n;
@@ -203,13 +209,13 @@ static bool find_target(struct walk *w, const struct node *lvalue, struct node n
 
 	if (!clread_is_memory(lvalue->cursor))
 		return false;
-	nodes[0] = without_parentheses(w, *lvalue);
+	nodes[0] = strip_parentheses(w, *lvalue);
 	if (clang_getCursorKind(nodes[0].cursor) != CXCursor_UnexposedExpr) {
 		set_whole_target(&nodes[0], t);
 		return true;
 	}
 	child = clread_node_of(w, clread_only_child(nodes[0].cursor), &nodes[0], ADDRESS);
-	nodes[1] = without_parentheses(w, child);
+	nodes[1] = strip_parentheses(w, child);
 	set_element_target(w, &nodes[0], &nodes[1], child.range.end, t);
 	if (clang_getCursorKind(nodes[1].cursor) == CXCursor_UnexposedExpr)
 		t->unseen = "a non-contiguous or nested selection of vector elements";

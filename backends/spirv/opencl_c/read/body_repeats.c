@@ -51,7 +51,7 @@ static bool is_part(const char *token, const char *name, size_t shortest)
 	return n >= shortest && n < all && (!strncmp(token, name, n) || !strcmp(token, name + all - n));
 }
 
-static uint32_t words_of_token(const char *token)
+static uint32_t find_token_words(const char *token)
 {
 	uint32_t mask = 0;
 
@@ -65,7 +65,7 @@ static uint32_t words_of_token(const char *token)
  * Returns the position-dependent names (1 << CLREAD_WORD_...) in a macro's expansion that read_macros() has found up to
  * now.
  */
-static uint32_t words_of_macro(const struct reader *r, const char *name)
+static uint32_t find_macro_words(const struct reader *r, const char *name)
 {
 	uint32_t mask = 0;
 
@@ -86,7 +86,7 @@ static bool read_definition(struct reader *r, uint32_t macro, const struct cl_bo
 
 	for (unsigned k = b->first; k < b->n; k++)
 		if (b->kind[k] == CXToken_Identifier || b->kind[k] == CXToken_Keyword)
-			mask |= words_of_token(b->token[k]) | words_of_macro(r, b->token[k]);
+			mask |= find_token_words(b->token[k]) | find_macro_words(r, b->token[k]);
 	while (i < r->nmacro_words && r->macro_words[i].macro != macro)
 		i++;
 	if (!mask || (i < r->nmacro_words && r->macro_words[i].words == mask))
@@ -164,7 +164,7 @@ static const char *find_reason(struct reader *r, CXToken *tokens, char *const *t
 		else if (kind != CXToken_Literal && tests_own_name(token, i, n))
 			why = why_own_name;
 		else if (kind == CXToken_Identifier || kind == CXToken_Keyword)
-			*mask |= words_of_token(token[i]) | words_of_macro(r, token[i]);
+			*mask |= find_token_words(token[i]) | find_macro_words(r, token[i]);
 	}
 	return why;
 }

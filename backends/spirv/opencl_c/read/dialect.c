@@ -48,7 +48,7 @@ static bool read_answer(const char *text, const struct cl_query *q, struct gpubp
 	return a->value && a->branches;
 }
 
-static const char *value_of(const struct cl_query *q, const struct answer *a, const char *name)
+static const char *find_value(const struct cl_query *q, const struct answer *a, const char *name)
 {
 	for (uint32_t i = 0; i < q->nnames; i++)
 		if (!strcmp(q->name[i].text, name))
@@ -141,7 +141,7 @@ static const char *find_standard(const struct cl_query *q, const struct answer *
 		  { 120, "-cl-std=CL1.2" },
 		  { 110, "-cl-std=CL1.1" },
 		  { 100, "-cl-std=CL1.0" } };
-	const char *cpp = value_of(q, a, "__OPENCL_CPP_VERSION__"), *version = value_of(q, a, "__OPENCL_C_VERSION__");
+	const char *cpp = find_value(q, a, "__OPENCL_CPP_VERSION__"), *version = find_value(q, a, "__OPENCL_C_VERSION__");
 
 	if (cpp)
 		return atoi(cpp) >= 202100 ? "-cl-std=CLC++2021" : "-cl-std=CLC++1.0";
@@ -180,10 +180,10 @@ static const char *list_features(const struct cl_query *q, const struct answer *
 	if (!list || (strcmp(standard, "-cl-std=CL3.0") && strcmp(standard, "-cl-std=CLC++2021")))
 		return list;
 	for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++) {
-		bool has = value_of(q, a, features[i].name);
+		bool has = find_value(q, a, features[i].name);
 
 		for (size_t k = 0; k < 2 && features[i].needs[k]; k++)
-			has = has && value_of(q, a, features[i].needs[k]);
+			has = has && find_value(q, a, features[i].needs[k]);
 		to += sprintf(to, ",%c%s", has ? '+' : '-', features[i].name);
 	}
 	return list;
@@ -254,7 +254,7 @@ static const char *write_macros(const struct cl_query *q, const struct answer *d
 /* -- branches -- */
 
 /* Returns the number of the first branch that only one of the two compilers takes, or q->nbranches if there is none. */
-static uint32_t first_difference(const struct cl_query *q, const char *a, const char *b)
+static uint32_t find_first_difference(const struct cl_query *q, const char *a, const char *b)
 {
 	while (*a && *b && atoi(a) == atoi(b)) {
 		a += strcspn(a, ".") + (strchr(a, '.') != NULL);
@@ -341,7 +341,7 @@ static int compare_answers(const struct cl_query *q, const struct answer *device
 	if (d->macros[0] && !read_answer(query_clang(q, d, caps, pool), q, pool, &clang))
 		d->differs = describe_unknown(pool, "clang 22 reported no macros");
 	else if (strcmp(device->branches, clang.branches))
-		d->differs = describe_difference(pool, q, first_difference(q, device->branches, clang.branches));
+		d->differs = describe_difference(pool, q, find_first_difference(q, device->branches, clang.branches));
 	else if (tests_differing_values(q, device, &clang))
 		d->differs = describe_unknown(
 			pool, "it tests __LINE__ or __COUNTER__, and macros whose values differ between the compilers");

@@ -86,7 +86,7 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 }
 
 /* Returns clang's first error inside a definition, or NULL. */
-static const char *first_error(struct reader *r, CXCursor c)
+static const char *find_first_error(struct reader *r, CXCursor c)
 {
 	CXSourceRange range = clang_getCursorExtent(c);
 	bool ok;
@@ -130,7 +130,7 @@ void clread_add_kernel(struct reader *r, CXCursor c)
 	if (!split_declaration(r, c, &k))
 		return;
 	clread_params(r, c, &k);
-	k.error = first_error(r, c);
+	k.error = find_first_error(r, c);
 	if (clang_isInvalidDeclaration(c))
 		refuse(&k, "clang 22 cannot read its declaration: ", k.error ? k.error : "it has errors");
 	if (!clread_find_place(r, c, &k.at))

@@ -9,7 +9,7 @@
 
 #include "definitions.h"
 
-static enum gpubpf_param_kind kind_of(CXType canonical)
+static enum gpubpf_param_kind get_kind(CXType canonical)
 {
 	switch (canonical.kind) {
 	case CXType_Pointer:
@@ -50,7 +50,7 @@ static enum gpubpf_param_kind kind_of(CXType canonical)
  * Remove the parameter's own address space, the last __private, from a type that clang printed. Earlier occurrences of
  * __private belong to pointees.
  */
-static char *without_private(char *text)
+static char *strip_private(char *text)
 {
 	static const char word[] = "__private";
 	char *last = NULL;
@@ -78,7 +78,7 @@ static bool is_unnamed(CXType type)
 }
 
 /* A wrapper passes a pointer to an unnamed type as a pointer to void in the same address space. */
-static const char *void_pointer(CXType canonical)
+static const char *get_void_pointer(CXType canonical)
 {
 	switch (clang_getAddressSpace(clang_getPointeeType(canonical))) {
 	case CLANG_AS_GLOBAL:
@@ -90,15 +90,15 @@ static const char *void_pointer(CXType canonical)
 	}
 }
 
-static const char *type_text(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k)
+static const char *make_type_text(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k)
 {
-	const char *text = without_private(clread_text(r, clang_getTypeSpelling(type)));
+	const char *text = strip_private(clread_text(r, clang_getTypeSpelling(type)));
 
 	/* clang prints a type without a name as "(unnamed at FILE:1:2)" */
 	if (!strstr(text, " at ") || !is_unnamed(type))
 		return text;
 	if (canonical.kind == CXType_Pointer)
-		return void_pointer(canonical);
+		return get_void_pointer(canonical);
 	if (!k->info.reason[0])
 		snprintf(k->info.reason, sizeof(k->info.reason), "%s",
 			 "it takes an unnamed struct by value, which a wrapper cannot declare");
@@ -132,9 +132,9 @@ static void read_param(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k,
 	long long size = clang_Type_getSizeOf(type), align = clang_Type_getAlignOf(type);
 
 	if (!read_array(r, type, canonical, k, i)) {
-		k->type[i] = type_text(r, type, canonical, k);
-		k->unqualified[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
-		p->kind = kind_of(canonical);
+		k->type[i] = make_type_text(r, type, canonical, k);
+		k->unqualified[i] = make_type_text(r, clang_getUnqualifiedType(type), canonical, k);
+		p->kind = get_kind(canonical);
 		p->size = p->kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
 		p->align = p->size && align > 0 ? align : 0;
 	}
@@ -171,7 +171,7 @@ static void read_result(struct reader *r, CXCursor function, struct gpubpf_cl_fu
 
 	if (canonical.kind == CXType_Void)
 		return;
-	f->result.kind = kind_of(canonical);
+	f->result.kind = get_kind(canonical);
 	f->result.size = f->result.kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
 	f->result_type = clread_type_name(r, type);
 	if (!*f->result_type && !k->info.reason[0])

@@ -201,7 +201,7 @@ static void refuse_local_variables(struct reader *r)
 }
 
 /* Returns clang's first error in any file, as "line 12: what", or NULL if there is none. */
-static const char *any_error(struct reader *r)
+static const char *find_error(struct reader *r)
 {
 	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
 		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
@@ -249,7 +249,7 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	const char *missing;
 
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
-	r->unit->error = any_error(r);
+	r->unit->error = find_error(r);
 	clang_getInclusions(r->tu, list_header, r);
 	clread_propagate_flags(r);
 	clread_check_generated_strings(r);
@@ -278,7 +278,8 @@ static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag
 	return 0;
 }
 
-static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path, struct gpubpf_pool *pool)
+static struct CXUnsavedFile *make_unsaved_files(const struct gpubpf_cl_source *source, const char *path,
+						struct gpubpf_pool *pool)
 {
 	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 2, sizeof(*files));
 	const char *macros = source->dialect ? source->dialect->macros : "";
@@ -317,7 +318,7 @@ static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_
 	if (!path || gpubpf_cl_make_args(source, caps, pool, &args) < 0)
 		return -ENOMEM;
 	sprintf(path, "%s/gpubpf-source.cl", cwd);
-	files = unsaved_files(source, path, pool);
+	files = make_unsaved_files(source, path, pool);
 	if (!files)
 		return -ENOMEM;
 	index = clang_createIndex(0, 0);

@@ -162,7 +162,7 @@ static uint32_t pointee(const struct gpubpf_spv *m, uint32_t pointer)
 	return t && t->op == SpvOpTypePointer ? gpubpf_spv_word(m, t, 3) : 0;
 }
 
-static uint32_t elements_of(const struct gpubpf_spv *m, uint32_t type)
+static uint32_t count_elements(const struct gpubpf_spv *m, uint32_t type)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
 
@@ -178,7 +178,7 @@ static bool size_of(const struct gpubpf_spv *m, uint32_t type, struct spv_access
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
 	uint32_t align;
 
-	a->count = elements_of(m, type);
+	a->count = count_elements(m, type);
 	return gpubpf_spv_layout(m, t && t->op == SpvOpTypeVector ? gpubpf_spv_word(m, t, 2) : type, &a->bytes, &align) &&
 	       !__builtin_mul_overflow(a->bytes, a->count, &a->bytes);
 }
@@ -200,7 +200,7 @@ static bool is_opaque(const struct gpubpf_spv *m, uint32_t type)
 /* -- pointers -- */
 
 /* Returns the id of the pointer from which this pointer was derived, or 0 if unknown. */
-static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
+static uint32_t find_pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
 
@@ -218,7 +218,7 @@ static uint32_t pointer_origin(const struct gpubpf_spv *m, uint32_t pointer)
 	}
 }
 
-static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
+static uint32_t get_class(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, gpubpf_spv_type_of(m, pointer));
 
@@ -229,13 +229,13 @@ static uint32_t class_of(const struct gpubpf_spv *m, uint32_t pointer)
  * Returns the memory spaces to which a pointer may point (GPUBPF_IN), or 0 if it does not point to memory. A generic
  * pointer has the spaces of the pointer from which it was derived.
  */
-static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
+static uint32_t get_spaces(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t at = pointer;
 
-	for (unsigned i = 0; i < MAX_STEPS && at && class_of(m, at) == SpvStorageClassGeneric; i++)
-		at = pointer_origin(m, at);
-	switch (at ? class_of(m, at) : SpvStorageClassGeneric) {
+	for (unsigned i = 0; i < MAX_STEPS && at && get_class(m, at) == SpvStorageClassGeneric; i++)
+		at = find_pointer_origin(m, at);
+	switch (at ? get_class(m, at) : SpvStorageClassGeneric) {
 	case SpvStorageClassInput:
 	case SpvStorageClassOutput:
 		return 0;
@@ -267,14 +267,14 @@ static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
 
-	for (unsigned i = 0; i < MAX_STEPS && (next = pointer_origin(m, base)); i++)
+	for (unsigned i = 0; i < MAX_STEPS && (next = find_pointer_origin(m, base)); i++)
 		base = next;
 	return base < m->bound && m->built_in[base];
 }
 
 bool gpubpf_spv_is_memory(const struct gpubpf_spv *m, uint32_t pointer)
 {
-	return spaces_of(m, pointer) && !is_opaque(m, pointee(m, pointer)) && !is_built_in(m, pointer);
+	return get_spaces(m, pointer) && !is_opaque(m, pointee(m, pointer)) && !is_built_in(m, pointer);
 }
 
 /* -- accesses -- */
@@ -295,11 +295,11 @@ static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 		return true;
 	case HOW_HALVES:
 	case HOW_HALVES_OF:
-		a->count = elements_of(m, row->bytes >> 8 == HOW_HALVES ? word : gpubpf_spv_type_of(m, word));
+		a->count = count_elements(m, row->bytes >> 8 == HOW_HALVES ? word : gpubpf_spv_type_of(m, word));
 		a->bytes = 2 * a->count;
 		return true;
 	case HOW_INTS:
-		a->count = elements_of(m, word);
+		a->count = count_elements(m, word);
 		a->bytes = 4 * a->count;
 		return true;
 	case HOW_MANY:
@@ -319,7 +319,7 @@ static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 	return size_of(m, *type, a);
 }
 
-static uint32_t stride_of(const struct row *row, const struct spv_access *a)
+static uint32_t get_stride(const struct row *row, const struct spv_access *a)
 {
 	return row->aligned && a->count == 3 ? a->bytes / 3 * 4 : a->bytes;
 }
@@ -337,7 +337,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	if (a->unseen || !row->access)
 		return a->unseen;
 	a->pointer = gpubpf_spv_word(m, insn, row->pointer);
-	a->spaces = spaces_of(m, a->pointer);
+	a->spaces = get_spaces(m, a->pointer);
 	if (!read_bytes(m, insn, row, a, &type))
 		a->unseen = "memory of a type with unknown size";
 	if (!a->spaces || is_opaque(m, type) || is_built_in(m, a->pointer))
@@ -351,7 +351,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	a->operand = row->operand > 0 ? gpubpf_spv_word(m, insn, row->operand) : 0;
 	a->old = row->rmw ? gpubpf_spv_word(m, insn, 2) : 0;
 	a->index = row->index ? gpubpf_spv_word(m, insn, row->index) : 0;
-	a->stride = stride_of(row, a);
+	a->stride = get_stride(row, a);
 	return true;
 }
 
@@ -384,7 +384,7 @@ static const struct {
  * Returns the kind of a barrier of this scope (section 3.27), or 0 if the barrier joins no lanes, as with scope
  * Invocation.
  */
-static enum gpubpf_barrier_kind kind_of_scope(uint32_t scope)
+static enum gpubpf_barrier_kind get_scope_kind(uint32_t scope)
 {
 	switch (scope) {
 	case SpvScopeCrossDevice:
@@ -420,6 +420,6 @@ bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	if (!*unseen && (!scope || scope->op != SpvOpConstant))
 		*unseen = "a barrier whose scope is not constant";
 	else if (!*unseen)
-		*kind = kind_of_scope(gpubpf_spv_word(m, scope, 3));
+		*kind = get_scope_kind(gpubpf_spv_word(m, scope, 3));
 	return *unseen || *kind;
 }

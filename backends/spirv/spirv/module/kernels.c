@@ -138,7 +138,7 @@ static int find_flags(struct calls *c, struct gpubpf_pool *pool)
 
 /* -- properties of the whole module -- */
 
-static const char *module_reason(const struct gpubpf_spv *m)
+static const char *find_module_reason(const struct gpubpf_spv *m)
 {
 	for (uint32_t i = 0; i < m->functions; i++) {
 		const struct gpubpf_spv_insn *insn = &m->insn[i];
@@ -161,7 +161,7 @@ static bool module_depends_on_width(const struct gpubpf_spv_insn *insn, uint32_t
 	       value & (SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask);
 }
 
-static uint32_t module_flags(const struct gpubpf_spv *m)
+static uint32_t get_module_flags(const struct gpubpf_spv *m)
 {
 	uint32_t flags = 0;
 
@@ -232,7 +232,7 @@ static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth,
  * Returns the kind of a pointer parameter. If by_value is true, the parameter passes the pointee by value; this is the
  * only use of private pointers in kernels.
  */
-static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
+static enum gpubpf_param_kind get_pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (gpubpf_spv_word(m, t, 2)) {
 	case SpvStorageClassWorkgroup:
@@ -244,7 +244,7 @@ static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const str
 	}
 }
 
-static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
+static enum gpubpf_param_kind get_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (t->op) {
 	case SpvOpTypeInt:
@@ -253,7 +253,7 @@ static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct g
 	case SpvOpTypeFloat:
 		return GPUBPF_PARAM_FLOAT;
 	case SpvOpTypePointer:
-		return pointer_kind(m, t, by_value);
+		return get_pointer_kind(m, t, by_value);
 	case SpvOpTypeVector:
 	case SpvOpTypeArray:
 	case SpvOpTypeStruct:
@@ -277,7 +277,7 @@ static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn 
 
 	if (!t)
 		return false;
-	p->kind = kind_of(m, t, kernel || m->by_value[gpubpf_spv_word(m, param, 2)]);
+	p->kind = get_kind(m, t, kernel || m->by_value[gpubpf_spv_word(m, param, 2)]);
 	name_type(m, type, 0, p->type, sizeof(p->type));
 	snprintf(p->name, sizeof(p->name), "%s", name_of(m, gpubpf_spv_word(m, param, 2)));
 	if (p->kind == GPUBPF_PARAM_OPAQUE)
@@ -463,7 +463,7 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
 		       uint32_t *nkernels)
 {
-	struct module module = { m, { .m = m }, module_reason(m), module_flags(m) };
+	struct module module = { m, { .m = m }, find_module_reason(m), get_module_flags(m) };
 	struct gpubpf_spv_kernel *list;
 	uint32_t n = 0;
 	int err;

@@ -45,7 +45,7 @@ static const char *extended_set_of(const struct gpubpf_spv *m, const struct gpub
 	return set && set->op == SpvOpExtInstImport ? gpubpf_spv_string(m, set, 2, &end) : "";
 }
 
-static void opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, char *name, size_t size)
+static void get_opcode_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, char *name, size_t size)
 {
 	const struct gpubpf_spv_opcode *op = find_opcode(gpubpf_spv_opcodes, gpubpf_spv_nopcodes, insn->op);
 	const struct gpubpf_spv_opcode *extended = NULL;
@@ -128,7 +128,7 @@ bool gpubpf_spv_is_mark_function(const struct gpubpf_spv *m, uint32_t function)
 }
 
 /* Returns the index of the function's parameter with this id, or UINT32_MAX if the id is not a parameter. */
-static uint32_t parameter_of(const struct gpubpf_spv *m, uint32_t function, uint32_t id)
+static uint32_t find_parameter(const struct gpubpf_spv *m, uint32_t function, uint32_t id)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, id);
 	uint32_t first = m->def[function], at = def ? m->def[id] - 1 : 0;
@@ -149,7 +149,7 @@ static uint32_t mark_argument(const struct gpubpf_spv *m, const struct gpubpf_sp
 			stored[n++] = gpubpf_spv_word(m, &m->insn[i], 2);
 	if (n < MARK_STORES)
 		return gpubpf_spv_word(m, call, 4 + which);
-	parameter = parameter_of(m, function, stored[which]);
+	parameter = find_parameter(m, function, stored[which]);
 	if (parameter != UINT32_MAX)
 		return gpubpf_spv_word(m, call, 4 + parameter);
 	return stored[which] < m->bound && m->def[stored[which]] && m->def[stored[which]] <= m->functions ?
@@ -169,7 +169,7 @@ uint32_t gpubpf_spv_mark_value(const struct gpubpf_spv *m, const struct gpubpf_s
 }
 
 /* Returns the initializer of the variable at whose start the pointer points, or NULL if unknown. */
-static const struct gpubpf_spv_insn *initializer_of(const struct gpubpf_spv *m, uint32_t pointer)
+static const struct gpubpf_spv_insn *find_initializer(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, pointer);
 
@@ -183,7 +183,7 @@ static const struct gpubpf_spv_insn *initializer_of(const struct gpubpf_spv *m, 
 
 static void mark_name(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, char *name, size_t size)
 {
-	const struct gpubpf_spv_insn *text = initializer_of(m, mark_argument(m, insn, MARK_NAME)), *letter;
+	const struct gpubpf_spv_insn *text = find_initializer(m, mark_argument(m, insn, MARK_NAME)), *letter;
 	size_t n = 0;
 
 	for (uint32_t w = 3; text && text->op == SpvOpConstantComposite && w < text->n && n + 1 < size; w++) {
@@ -205,5 +205,5 @@ void gpubpf_spv_place_name(const struct gpubpf_spv *m, const struct gpubpf_spv_p
 	else if (place->kind == GPUBPF_SITE_MARK)
 		mark_name(m, insn, name, size);
 	else
-		opcode_name(m, insn, name, size);
+		get_opcode_name(m, insn, name, size);
 }

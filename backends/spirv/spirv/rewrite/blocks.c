@@ -8,7 +8,7 @@
  * Returns the id of the module's three-element variable with the BuiltIn decoration of `which`. Creates the variable if
  * it does not exist.
  */
-static uint32_t built_in_variable(struct inject *in, enum spv_input which)
+static uint32_t find_built_in_variable(struct inject *in, enum spv_input which)
 {
 	static const SpvBuiltIn decorations[] = {
 		[SPV_LOCAL_ID] = SpvBuiltInLocalInvocationId,
@@ -44,7 +44,7 @@ static uint32_t combine_elements(struct inject *in, struct spv_words *out, enum 
 				 uint32_t *element)
 {
 	const struct gpubpf_spv *m = in->b.m;
-	uint32_t variable = built_in_variable(in, which), vector = SPV_TYPE(&in->b, SpvOpTypeVector, in->u64, 3), all;
+	uint32_t variable = find_built_in_variable(in, which), vector = SPV_TYPE(&in->b, SpvOpTypeVector, in->u64, 3), all;
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, gpubpf_spv_type_of(m, variable));
 
 	*element = in->u64;
@@ -71,7 +71,7 @@ uint32_t spv_is_first_lane(struct inject *in, struct spv_words *out)
 }
 
 /* Returns the id of the Workgroup variable that counts the lanes that have not returned. */
-static uint32_t lane_count_variable(struct inject *in)
+static uint32_t add_lane_count_variable(struct inject *in)
 {
 	struct spv_build *b = &in->b;
 	uint32_t pointer;
@@ -96,7 +96,7 @@ void spv_count_lanes(struct inject *in, struct spv_words *out)
 	size = combine_elements(in, out, SPV_BLOCK_SIZE, SpvOpIMul, &element);
 	if (element != in->u32)
 		size = spv_emit_unary(in, out, SpvOpUConvert, in->u32, size);
-	SPV_OP(out, SpvOpStore, lane_count_variable(in), size, SpvMemoryAccessAlignedMask, 4);
+	SPV_OP(out, SpvOpStore, add_lane_count_variable(in), size, SpvMemoryAccessAlignedMask, 4);
 	SPV_OP(out, SpvOpBranch, after);
 	SPV_OP(out, SpvOpLabel, after);
 	SPV_OP(out, SpvOpControlBarrier, block, block,
@@ -114,7 +114,8 @@ void spv_call_last(struct inject *in, struct spv_words *out, uint32_t site, uint
 	uint32_t order = spv_u32(b, SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask |
 					    SpvMemorySemanticsCrossWorkgroupMemoryMask);
 
-	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, count, lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup), order);
+	SPV_OP(out, SpvOpAtomicIDecrement, in->u32, count, add_lane_count_variable(in), spv_u32(b, SpvScopeWorkgroup),
+	       order);
 	last = spv_emit_binary(in, out, SpvOpIEqual, spv_type(b, SpvOpTypeBool, NULL, 0), count, spv_u32(b, 1));
 	SPV_OP(out, SpvOpBranchConditional, last, then, after);
 	SPV_OP(out, SpvOpLabel, then);

@@ -49,7 +49,7 @@ static uint32_t widen(struct inject *in, struct spv_words *out, uint32_t id)
 	return t && gpubpf_spv_word(in->b.m, t, 2) == 64 ? id : spv_emit_unary(in, out, SpvOpUConvert, in->u64, id);
 }
 
-static uint32_t address_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
+static uint32_t get_address(struct inject *in, struct spv_words *out, const struct spv_access *a)
 {
 	uint32_t at = spv_emit_unary(in, out, SpvOpConvertPtrToU, in->u64, a->pointer), by;
 
@@ -59,14 +59,14 @@ static uint32_t address_of(struct inject *in, struct spv_words *out, const struc
 	return spv_emit_binary(in, out, SpvOpIAdd, in->u64, at, by);
 }
 
-static uint32_t bytes_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
+static uint32_t get_bytes(struct inject *in, struct spv_words *out, const struct spv_access *a)
 {
 	uint32_t bytes = spv_u64(&in->b, a->bytes);
 
 	return a->times ? spv_emit_binary(in, out, SpvOpIMul, in->u64, widen(in, out, a->times), bytes) : bytes;
 }
 
-static uint32_t space_of(const struct spv_access *a)
+static uint32_t get_space(const struct spv_access *a)
 {
 	return __builtin_popcount(a->spaces) == 1 ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
 }
@@ -97,12 +97,12 @@ static void put_line(struct spv_place_writer *a, uint32_t word, uint32_t i)
 
 static void put_address(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
-	store_word(a, word, address_of(a->in, a->out, &a->access));
+	store_word(a, word, get_address(a->in, a->out, &a->access));
 }
 
 static void put_bytes(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
-	store_word(a, word, bytes_of(a->in, a->out, &a->access));
+	store_word(a, word, get_bytes(a->in, a->out, &a->access));
 }
 
 static void put_access(struct spv_place_writer *a, uint32_t word, uint32_t i)
@@ -112,7 +112,7 @@ static void put_access(struct spv_place_writer *a, uint32_t word, uint32_t i)
 
 static void put_space(struct spv_place_writer *a, uint32_t word, uint32_t i)
 {
-	store_number(a, word, space_of(&a->access));
+	store_number(a, word, get_space(&a->access));
 }
 
 static void put_count(struct spv_place_writer *a, uint32_t word, uint32_t i)
@@ -143,7 +143,8 @@ static void put_hint(struct spv_place_writer *a, uint32_t word, uint32_t i)
  * Extract the first elements of a vector, as many as fit in `most` bytes; an element has `each` bytes. The result is a
  * vector, or a scalar if only one element fits. *type becomes the type of the result.
  */
-static uint32_t first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each, uint32_t most)
+static uint32_t extract_first_elements(struct spv_place_writer *a, uint32_t value, uint32_t *type, uint32_t each,
+				       uint32_t most)
 {
 	const struct gpubpf_spv *m = a->in->b.m;
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, *type);
@@ -194,7 +195,7 @@ static void put_value(struct spv_place_writer *a, uint32_t word, uint32_t i)
 	if (!value)
 		return;
 	if (a->access.bytes > 16)
-		value = first_elements(a, value, &type, a->access.bytes / a->access.count, 16);
+		value = extract_first_elements(a, value, &type, a->access.bytes / a->access.count, 16);
 	store_as(a, first, value, type);
 }
 
@@ -217,7 +218,7 @@ static void store_bits(struct spv_place_writer *a, uint32_t word, uint32_t value
 	if (t->op == SpvOpTypeVector) {
 		if (!gpubpf_spv_layout(m, gpubpf_spv_word(m, t, 2), &each, &align))
 			return;
-		value = first_elements(a, value, &type, each, 8);
+		value = extract_first_elements(a, value, &type, each, 8);
 	}
 	store_as(a, word, value, type);
 }

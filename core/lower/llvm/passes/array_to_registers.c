@@ -99,14 +99,14 @@ static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
 }
 
 /* Returns `ptr` minus the array's address, as a pointer: applies the same GEPs to address 0. */
-static LLVMValueRef steps(struct array *a, LLVMValueRef ptr)
+static LLVMValueRef emit_steps(struct array *a, LLVMValueRef ptr)
 {
 	LLVMValueRef index[8], base;
 	unsigned n = 0;
 
 	if (ptr == a->at)
 		return LLVMConstPointerNull(LLVMTypeOf(ptr));
-	base = steps(a, LLVMGetOperand(ptr, 0));
+	base = emit_steps(a, LLVMGetOperand(ptr, 0));
 	for (; n + 1 < (unsigned)LLVMGetNumOperands(ptr) && n < 8; n++)
 		index[n] = LLVMGetOperand(ptr, n + 1);
 	return LLVMBuildGEP2(a->l->b, LLVMGetGEPSourceElementType(ptr), base, index, n, "");
@@ -121,7 +121,7 @@ struct part {
 	unsigned bytes;
 };
 
-static struct part part_at(struct array *a, LLVMValueRef off, unsigned at, unsigned bytes)
+static struct part emit_part(struct array *a, LLVMValueRef off, unsigned at, unsigned bytes)
 {
 	struct low *l = a->l;
 	LLVMValueRef o = LLVMBuildAdd(l->b, off, low_const32(l, at), ""), in;
@@ -134,14 +134,14 @@ static struct part part_at(struct array *a, LLVMValueRef off, unsigned at, unsig
 	return p;
 }
 
-static LLVMValueRef word_ptr(struct array *a, uint32_t i)
+static LLVMValueRef emit_word_ptr(struct array *a, uint32_t i)
 {
 	return low_byte_ptr(a->l, a->at, low_const32(a->l, 8 * i));
 }
 
-static LLVMValueRef word(struct array *a, uint32_t i)
+static LLVMValueRef load_word(struct array *a, uint32_t i)
 {
-	LLVMValueRef v = LLVMBuildLoad2(a->l->b, low_int(a->l, 8), word_ptr(a, i), "");
+	LLVMValueRef v = LLVMBuildLoad2(a->l->b, low_int(a->l, 8), emit_word_ptr(a, i), "");
 
 	LLVMSetAlignment(v, 8);
 	return v;
@@ -154,11 +154,11 @@ static LLVMValueRef is_word(struct array *a, const struct part *p, uint32_t i)
 
 static LLVMValueRef load_part(struct array *a, const struct part *p)
 {
-	LLVMValueRef v = word(a, 0);
+	LLVMValueRef v = load_word(a, 0);
 	struct low *l = a->l;
 
 	for (uint32_t i = 1; i < a->words; i++)
-		v = LLVMBuildSelect(l->b, is_word(a, p, i), word(a, i), v, "");
+		v = LLVMBuildSelect(l->b, is_word(a, p, i), load_word(a, i), v, "");
 	v = LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, v, p->shift, ""), low_int(l, p->bytes), "");
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
@@ -171,10 +171,10 @@ static void store_part(struct array *a, const struct part *p, LLVMValueRef v)
 	v = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, mask, ""), p->shift, "");
 	mask = LLVMBuildShl(l->b, mask, p->shift, "");
 	for (uint32_t i = 0; i < a->words; i++) {
-		LLVMValueRef old = word(a, i), rest = LLVMBuildAnd(l->b, old, LLVMBuildNot(l->b, mask, ""), "");
+		LLVMValueRef old = load_word(a, i), rest = LLVMBuildAnd(l->b, old, LLVMBuildNot(l->b, mask, ""), "");
 		LLVMValueRef now = LLVMBuildSelect(l->b, is_word(a, p, i), LLVMBuildOr(l->b, rest, v, ""), old, "");
 
-		LLVMSetAlignment(LLVMBuildStore(l->b, now, word_ptr(a, i)), 8);
+		LLVMSetAlignment(LLVMBuildStore(l->b, now, emit_word_ptr(a, i)), 8);
 	}
 }
 
@@ -194,10 +194,10 @@ static void replace(struct array *a, LLVMValueRef access)
 	struct low *l = a->l;
 
 	LLVMPositionBuilderBefore(l->b, access);
-	off = LLVMBuildPtrToInt(l->b, steps(a, LLVMGetOperand(access, store ? 1 : 0)), l->i32, "");
+	off = LLVMBuildPtrToInt(l->b, emit_steps(a, LLVMGetOperand(access, store ? 1 : 0)), l->i32, "");
 	v = store ? LLVMBuildZExt(l->b, LLVMGetOperand(access, 0), low_int(l, 8), "") : low_const(l, 0);
 	for (unsigned at = 0; at < bytes; at += each) {
-		struct part p = part_at(a, off, at, each);
+		struct part p = emit_part(a, off, at, each);
 		LLVMValueRef up = low_const(l, 8 * at);
 
 		if (store)

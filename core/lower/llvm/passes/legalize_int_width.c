@@ -30,19 +30,19 @@ struct widths {
 	uint32_t n;
 };
 
-static unsigned int_bits(LLVMTypeRef type)
+static unsigned get_int_bits(LLVMTypeRef type)
 {
 	return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
 }
 
-static unsigned bits_of(LLVMValueRef v)
+static unsigned get_bits(LLVMValueRef v)
 {
-	return int_bits(LLVMTypeOf(v));
+	return get_int_bits(LLVMTypeOf(v));
 }
 
 static bool is_odd_type(LLVMTypeRef type)
 {
-	unsigned bits = int_bits(type);
+	unsigned bits = get_int_bits(type);
 
 	return bits > 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64;
 }
@@ -52,27 +52,27 @@ static bool is_odd(LLVMValueRef v)
 	return is_odd_type(LLVMTypeOf(v));
 }
 
-static LLVMTypeRef wide_type(struct low *l, unsigned bits)
+static LLVMTypeRef get_wide_type(struct low *l, unsigned bits)
 {
 	return low_int(l, bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
 }
 
 /* Returns the value zero-extended to a legal width. */
-static LLVMValueRef legal_value(struct widths *w, LLVMValueRef v)
+static LLVMValueRef get_legal_value(struct widths *w, LLVMValueRef v)
 {
 	if (!is_odd(v))
 		return v;
 	if (LLVMIsAConstantInt(v))
-		return LLVMConstInt(wide_type(w->l, bits_of(v)), LLVMConstIntGetZExtValue(v), false);
+		return LLVMConstInt(get_wide_type(w->l, get_bits(v)), LLVMConstIntGetZExtValue(v), false);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->wide[i].old == v)
 			return w->wide[i].legal_value;
-	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* v is undef or poison, so any value is correct */
+	return LLVMConstNull(get_wide_type(w->l, get_bits(v))); /* v is undef or poison, so any value is correct */
 }
 
 static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
 {
-	unsigned have = bits_of(v), want = int_bits(type);
+	unsigned have = get_bits(v), want = get_int_bits(type);
 
 	if (have == want)
 		return v;
@@ -80,23 +80,23 @@ static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
 }
 
 /* Returns the low `bits` bits of v, zero-extended. */
-static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
+static LLVMValueRef emit_mask(struct low *l, LLVMValueRef v, unsigned bits)
 {
 	return LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits) - 1, false), "");
 }
 
 /* Returns operand i, sign-extended to its legal type. */
-static LLVMValueRef with_sign(struct widths *w, LLVMValueRef insn, unsigned i)
+static LLVMValueRef emit_sign_extension(struct widths *w, LLVMValueRef insn, unsigned i)
 {
-	LLVMValueRef operand = LLVMGetOperand(insn, i), v = legal_value(w, operand);
-	LLVMValueRef above = LLVMConstInt(LLVMTypeOf(v), bits_of(v) - bits_of(operand), false);
+	LLVMValueRef operand = LLVMGetOperand(insn, i), v = get_legal_value(w, operand);
+	LLVMValueRef above = LLVMConstInt(LLVMTypeOf(v), get_bits(v) - get_bits(operand), false);
 
 	if (!is_odd(operand))
 		return v;
 	return LLVMBuildAShr(w->l->b, LLVMBuildShl(w->l->b, v, above, ""), above, "");
 }
 
-static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
+static LLVMValueRef load_byte(struct low *l, LLVMValueRef ptr, unsigned k)
 {
 	return low_byte_ptr(l, ptr, low_const(l, k));
 }
@@ -108,21 +108,21 @@ static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
 static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
 {
 	LLVMValueRef ptr = LLVMGetOperand(insn, stored ? 1 : 0), v = NULL, byte, shift;
-	unsigned bits = bits_of(stored ? stored : insn);
-	LLVMTypeRef type = wide_type(w->l, bits);
+	unsigned bits = get_bits(stored ? stored : insn);
+	LLVMTypeRef type = get_wide_type(w->l, bits);
 
 	if (bits % 8 || LLVMGetVolatile(insn) || LLVMGetOrdering(insn) != LLVMAtomicOrderingNotAtomic)
 		return NULL;
 	for (unsigned k = 0; k < bits / 8; k++) {
 		shift = LLVMConstInt(type, 8 * k, false);
 		if (stored) {
-			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, legal_value(w, stored), shift, ""),
+			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, get_legal_value(w, stored), shift, ""),
 					      w->l->i8, "");
-			v = LLVMBuildStore(w->l->b, byte, byte_at(w->l, ptr, k));
+			v = LLVMBuildStore(w->l->b, byte, load_byte(w->l, ptr, k));
 			LLVMSetAlignment(v, 1);
 			continue;
 		}
-		byte = LLVMBuildLoad2(w->l->b, w->l->i8, byte_at(w->l, ptr, k), "");
+		byte = LLVMBuildLoad2(w->l->b, w->l->i8, load_byte(w->l, ptr, k), "");
 		byte = LLVMBuildShl(w->l->b, LLVMBuildZExt(w->l->b, byte, type, ""), shift, "");
 		v = v ? LLVMBuildOr(w->l->b, v, byte, "") : byte;
 	}
@@ -131,10 +131,10 @@ static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueR
 
 static LLVMValueRef legalize_phi(struct widths *w, LLVMValueRef phi)
 {
-	LLVMValueRef made = LLVMBuildPhi(w->l->b, wide_type(w->l, bits_of(phi)), "");
+	LLVMValueRef made = LLVMBuildPhi(w->l->b, get_wide_type(w->l, get_bits(phi)), "");
 
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-		LLVMValueRef value = legal_value(w, LLVMGetIncomingValue(phi, i));
+		LLVMValueRef value = get_legal_value(w, LLVMGetIncomingValue(phi, i));
 		LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
 
 		LLVMAddIncoming(made, &value, &from, 1);
@@ -144,7 +144,7 @@ static LLVMValueRef legalize_phi(struct widths *w, LLVMValueRef phi)
 
 static LLVMValueRef legalize_array(struct widths *w, LLVMValueRef array)
 {
-	unsigned bytes = (int_bits(LLVMGetAllocatedType(array)) + 7) / 8;
+	unsigned bytes = (get_int_bits(LLVMGetAllocatedType(array)) + 7) / 8;
 	LLVMValueRef made = LLVMBuildAlloca(w->l->b, LLVMArrayType2(w->l->i8, bytes), "");
 
 	LLVMSetAlignment(made, LLVMGetAlignment(array));
@@ -156,9 +156,9 @@ static LLVMValueRef legalize_compare(struct widths *w, LLVMValueRef insn)
 	LLVMIntPredicate is = LLVMGetICmpPredicate(insn);
 
 	if (is >= LLVMIntSGT)
-		return LLVMBuildICmp(w->l->b, is, with_sign(w, insn, 0), with_sign(w, insn, 1), "");
-	return LLVMBuildICmp(w->l->b, is, legal_value(w, LLVMGetOperand(insn, 0)),
-			     legal_value(w, LLVMGetOperand(insn, 1)), "");
+		return LLVMBuildICmp(w->l->b, is, emit_sign_extension(w, insn, 0), emit_sign_extension(w, insn, 1), "");
+	return LLVMBuildICmp(w->l->b, is, get_legal_value(w, LLVMGetOperand(insn, 0)),
+			     get_legal_value(w, LLVMGetOperand(insn, 1)), "");
 }
 
 static bool is_reversal(LLVMValueRef insn)
@@ -170,12 +170,12 @@ static bool is_reversal(LLVMValueRef insn)
 }
 
 /* Reverses the bits of v: swaps adjacent bits, then adjacent pairs of bits, then groups of four, and so on. */
-static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
+static LLVMValueRef emit_reversal(struct low *l, LLVMValueRef v)
 {
 	LLVMTypeRef type = LLVMTypeOf(v);
 
-	for (unsigned n = 1; n < int_bits(type); n *= 2) {
-		uint64_t mask = (UINT64_MAX >> (64 - int_bits(type))) / ((1ull << n) + 1); /* 0x5555, 0x3333, 0x0f0f, ... */
+	for (unsigned n = 1; n < get_int_bits(type); n *= 2) {
+		uint64_t mask = (UINT64_MAX >> (64 - get_int_bits(type))) / ((1ull << n) + 1); /* 0x5555, 0x3333, 0x0f0f, ... */
 		LLVMValueRef lower = LLVMConstInt(type, mask, false), by = LLVMConstInt(type, n, false);
 		LLVMValueRef up = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, lower, ""), by, "");
 
@@ -189,7 +189,7 @@ static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 {
 	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
 	LLVMBuilderRef b = w->l->b;
-	LLVMTypeRef type = is_odd(insn) ? wide_type(w->l, bits_of(insn)) : LLVMTypeOf(insn);
+	LLVMTypeRef type = is_odd(insn) ? get_wide_type(w->l, get_bits(insn)) : LLVMTypeOf(insn);
 	LLVMValueRef first = LLVMGetNumOperands(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
 
 	switch (op) {
@@ -204,25 +204,25 @@ static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 	case LLVMStore:
 		return access_bytes(w, insn, first);
 	case LLVMSelect:
-		return LLVMBuildSelect(b, first, legal_value(w, LLVMGetOperand(insn, 1)),
-				       legal_value(w, LLVMGetOperand(insn, 2)), "");
+		return LLVMBuildSelect(b, first, get_legal_value(w, LLVMGetOperand(insn, 1)),
+				       get_legal_value(w, LLVMGetOperand(insn, 2)), "");
 	case LLVMZExt:
-		return to_width(w->l, legal_value(w, first), type);
+		return to_width(w->l, get_legal_value(w, first), type);
 	case LLVMTrunc:
-		v = to_width(w->l, legal_value(w, first), type);
+		v = to_width(w->l, get_legal_value(w, first), type);
 		break;
 	case LLVMSExt:
-		v = with_sign(w, insn, 0);
-		v = bits_of(v) > int_bits(type) ? LLVMBuildTrunc(b, v, type, "") : LLVMBuildSExt(b, v, type, "");
+		v = emit_sign_extension(w, insn, 0);
+		v = get_bits(v) > get_int_bits(type) ? LLVMBuildTrunc(b, v, type, "") : LLVMBuildSExt(b, v, type, "");
 		break;
 	case LLVMCall:
 		if (!is_reversal(insn))
 			return NULL;
-		v = LLVMBuildLShr(b, reversed(w->l, legal_value(w, first)),
-				  LLVMConstInt(type, int_bits(type) - bits_of(insn), false), "");
+		v = LLVMBuildLShr(b, emit_reversal(w->l, get_legal_value(w, first)),
+				  LLVMConstInt(type, get_int_bits(type) - get_bits(insn), false), "");
 		break;
 	case LLVMFreeze:
-		v = LLVMBuildFreeze(b, legal_value(w, first), "");
+		v = LLVMBuildFreeze(b, get_legal_value(w, first), "");
 		break;
 	case LLVMAnd:
 	case LLVMOr:
@@ -234,15 +234,15 @@ static LLVMValueRef legalize(struct widths *w, LLVMValueRef insn)
 	case LLVMSub:
 	case LLVMMul:
 	case LLVMShl:
-		v = LLVMBuildBinOp(b, op, legal_value(w, first), legal_value(w, LLVMGetOperand(insn, 1)), "");
+		v = LLVMBuildBinOp(b, op, get_legal_value(w, first), get_legal_value(w, LLVMGetOperand(insn, 1)), "");
 		break;
 	case LLVMAShr:
-		v = LLVMBuildAShr(b, with_sign(w, insn, 0), legal_value(w, LLVMGetOperand(insn, 1)), "");
+		v = LLVMBuildAShr(b, emit_sign_extension(w, insn, 0), get_legal_value(w, LLVMGetOperand(insn, 1)), "");
 		break;
 	default:
 		return NULL;
 	}
-	return is_odd(insn) ? masked(w->l, v, bits_of(insn)) : v;
+	return is_odd(insn) ? emit_mask(w->l, v, get_bits(insn)) : v;
 }
 
 static bool has_illegal_width(LLVMValueRef insn)
@@ -280,7 +280,7 @@ static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t 
 	return 0;
 }
 
-static int not_known(struct low *l, LLVMValueRef insn)
+static int refuse_insn(struct low *l, LLVMValueRef insn)
 {
 	char *text = LLVMPrintValueToString(insn);
 
@@ -300,10 +300,10 @@ static int add_placeholders(struct widths *w, LLVMValueRef fn, LLVMValueRef *lis
 	for (uint32_t i = 0; i < n; i++) {
 		if (!is_odd(list[i]))
 			continue;
-		if (bits_of(list[i]) > 64)
-			return not_known(w->l, list[i]);
+		if (get_bits(list[i]) > 64)
+			return refuse_insn(w->l, list[i]);
 		w->wide[w->n++] = (struct wide){
-			list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(wide_type(w->l, bits_of(list[i]))), "")
+			list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(get_wide_type(w->l, get_bits(list[i]))), "")
 		};
 	}
 	return 0;
@@ -337,7 +337,7 @@ static int legalize_function(struct low *l, LLVMValueRef fn)
 		LLVMPositionBuilderBefore(l->b, list[i]);
 		made = legalize(&w, list[i]);
 		if (!made)
-			return not_known(l, list[i]);
+			return refuse_insn(l, list[i]);
 		replace_value(&w, list[i], made);
 	}
 	for (uint32_t i = 0; !err && i < n; i++) {
@@ -353,16 +353,16 @@ static int legalize_function(struct low *l, LLVMValueRef fn)
  * Returns trunc(v & mask) in place of zext(trunc(v)), if v is wider than the result. Returns NULL for any other
  * instruction.
  */
-static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
+static LLVMValueRef find_cleared(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
 
 	if (!trunc || !LLVMIsATruncInst(trunc))
 		return NULL;
 	v = LLVMGetOperand(trunc, 0);
-	if (bits_of(v) <= bits_of(insn))
+	if (get_bits(v) <= get_bits(insn))
 		return NULL;
-	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits_of(trunc)) - 1, false), "");
+	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << get_bits(trunc)) - 1, false), "");
 	return LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
 }
 
@@ -372,7 +372,7 @@ static void replace(struct low *l, LLVMValueRef insn)
 	LLVMValueRef made;
 
 	LLVMPositionBuilderBefore(l->b, insn);
-	made = is_reversal(insn) && bits_of(insn) ? reversed(l, LLVMGetOperand(insn, 0)) : cleared_first(l, insn);
+	made = is_reversal(insn) && get_bits(insn) ? emit_reversal(l, LLVMGetOperand(insn, 0)) : find_cleared(l, insn);
 	if (!made)
 		return;
 	LLVMReplaceAllUsesWith(insn, made);
