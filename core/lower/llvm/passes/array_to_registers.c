@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does: promotes arrays with variable indices to registers, for a target whose threads have no memory.
- * Before: some arrays, which the other passes did not promote, are accessed at offsets known only at run time.
+ * Does: promotes arrays to registers that SROA cannot promote, for a target whose threads have no memory.
+ * Before: some arrays, which the other passes did not promote, are accessed at offsets known only at run time. In
+ * others an access crosses the end of an aligned word of 64 bits, and shares bytes with accesses of both words.
  * After: each such access selects among all words of the array. Each word is at a constant offset, so SROA can promote
  * it.
  * Requires: SROA runs afterwards. An array stays unchanged if its address escapes or if the selects would be too many.
@@ -13,13 +14,14 @@
 
 #define MAX_WORDS 128    /* largest number of words in an array; each word becomes a 64-bit register */
 #define MAX_SELECTS 8192 /* largest number of selects for all accesses to an array */
+#define VARIES UINT64_MAX /* offset known only at run time */
 
 struct array {
 	struct low *l;
 	LLVMValueRef at; /* alloca of the array */
 	uint32_t words;
-	LLVMValueRef *varying; /* accesses at variable offsets */
-	uint32_t nvarying, room;
+	LLVMValueRef *split; /* accesses at a variable offset, or across the end of a word */
+	uint32_t nsplit, room;
 };
 
 static bool is_plain_int(LLVMTypeRef type)
@@ -34,32 +36,54 @@ static LLVMTypeRef access_type(LLVMValueRef access)
 	return LLVMTypeOf(LLVMIsAStoreInst(access) ? LLVMGetOperand(access, 0) : access);
 }
 
-static int add_varying(struct array *a, LLVMValueRef access)
+static int add_split(struct array *a, LLVMValueRef access)
 {
 	if (!is_plain_int(access_type(access)) || LLVMGetVolatile(access) ||
 	    LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic)
 		return -EINVAL;
-	if (a->nvarying == a->room) {
+	if (a->nsplit == a->room) {
 		uint32_t room = a->room ? 2 * a->room : 16;
 		LLVMValueRef *grown = gpubpf_pool_alloc(a->l->pool, room, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		if (a->nvarying)
-			memcpy(grown, a->varying, a->nvarying * sizeof(*grown));
-		a->varying = grown;
+		if (a->nsplit)
+			memcpy(grown, a->split, a->nsplit * sizeof(*grown));
+		a->split = grown;
 		a->room = room;
 	}
-	a->varying[a->nvarying++] = access;
+	a->split[a->nsplit++] = access;
 	return 0;
 }
 
-static bool is_fixed(LLVMValueRef gep)
+/* Returns the offset of a GEP whose base has the offset `off`. */
+static uint64_t add_indices(const struct array *a, LLVMValueRef gep, uint64_t off)
 {
-	for (int i = 1; i < LLVMGetNumOperands(gep); i++)
-		if (!LLVMIsAConstantInt(LLVMGetOperand(gep, i)))
-			return false;
-	return true;
+	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(a->l->mod);
+	LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+
+	for (int i = 1; off != VARIES && i < LLVMGetNumOperands(gep); i++) {
+		LLVMValueRef index = LLVMGetOperand(gep, (unsigned)i);
+		uint64_t n;
+
+		if (!LLVMIsAConstantInt(index))
+			return VARIES;
+		n = (uint64_t)LLVMConstIntGetSExtValue(index);
+		if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+			off += LLVMOffsetOfElement(layout, type, (unsigned)n);
+			type = LLVMStructGetTypeAtIndex(type, (unsigned)n);
+		} else {
+			type = i > 1 ? LLVMGetElementType(type) : type;
+			off += n * LLVMABISizeOfType(layout, type);
+		}
+	}
+	return off;
+}
+
+/* Returns true if the access has bytes of two aligned words. */
+static bool crosses_word(const struct array *a, LLVMValueRef access, uint64_t off)
+{
+	return off % 8 + LLVMStoreSizeOfType(LLVMGetModuleDataLayout(a->l->mod), access_type(access)) > 8;
 }
 
 /* Returns true if the call is a memset or memcpy of a constant number of bytes, which SROA can split. */
@@ -77,20 +101,20 @@ static bool is_known_call(LLVMValueRef call)
 }
 
 /*
- * Collects the accesses at variable offsets through a pointer into the array. Returns -EINVAL if a use of the pointer
+ * Collects the accesses to split, through a pointer to the array's byte `off`. Returns -EINVAL if a use of the pointer
  * cannot be split into words.
  */
-static int collect_uses(struct array *a, LLVMValueRef ptr, bool varies)
+static int collect_uses(struct array *a, LLVMValueRef ptr, uint64_t off)
 {
 	for (LLVMUseRef use = LLVMGetFirstUse(ptr); use; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 		int err = 0;
 
 		if (LLVMIsAGetElementPtrInst(user))
-			err = collect_uses(a, user, varies || !is_fixed(user));
+			err = collect_uses(a, user, add_indices(a, user, off));
 		else if (LLVMIsALoadInst(user) || (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 0) != ptr))
-			err = varies ? add_varying(a, user) : 0;
-		else if (varies || !is_known_call(user))
+			err = off == VARIES || crosses_word(a, user, off) ? add_split(a, user) : 0;
+		else if (off == VARIES || !is_known_call(user))
 			err = -EINVAL;
 		if (err < 0)
 			return err;
@@ -214,10 +238,10 @@ static uint32_t count_selects(const struct array *a)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < a->nvarying; i++) {
-		unsigned bytes = LLVMGetIntTypeWidth(access_type(a->varying[i])) / 8;
+	for (uint32_t i = 0; i < a->nsplit; i++) {
+		unsigned bytes = LLVMGetIntTypeWidth(access_type(a->split[i])) / 8;
 
-		n += bytes / part_bytes(a->varying[i], bytes) * a->words;
+		n += bytes / part_bytes(a->split[i], bytes) * a->words;
 	}
 	return n;
 }
@@ -239,15 +263,15 @@ static int promote_array(struct low *l, LLVMValueRef alloca)
 {
 	uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(l->mod), LLVMGetAllocatedType(alloca));
 	struct array a = { .l = l, .at = alloca, .words = (size + 7) / 8 };
-	int err = collect_uses(&a, alloca, false);
+	int err = collect_uses(&a, alloca, 0);
 
 	if (err == -ENOMEM)
 		return err;
-	if (err < 0 || !a.nvarying || size > 8 * MAX_WORDS || count_selects(&a) > MAX_SELECTS)
+	if (err < 0 || !a.nsplit || size > 8 * MAX_WORDS || count_selects(&a) > MAX_SELECTS)
 		return 0;
 	widen(&a);
-	for (uint32_t i = 0; i < a.nvarying; i++)
-		replace(&a, a.varying[i]);
+	for (uint32_t i = 0; i < a.nsplit; i++)
+		replace(&a, a.split[i]);
 	return 0;
 }
 
