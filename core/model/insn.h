@@ -119,6 +119,13 @@ struct gpubpf_raw_insn {
 int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out, struct gpubpf_diag *diag);
 
 /*
+ * insn_codec.c: writes or reads an instruction (core/wire/fields.h). Repeats the checks of gpubpf_insn_decode(), because
+ * a reader does not trust the sender. The program has `ninsns` instructions, and its unit `nmaps` maps.
+ */
+struct gpubpf_codec;
+void gpubpf_codec_insn(struct gpubpf_codec *c, struct gpubpf_insn *insn, uint32_t ninsns, uint32_t nmaps);
+
+/*
  * Formats one instruction like the Linux kernel's verifier log, for example "r1 = *(u32 *)(r10 -4)". Returns like
  * snprintf().
  */

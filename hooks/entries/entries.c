@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooks/calls.h"
 #include "hooks/client/client.h"
 #include "hooks/client/log_once.h"
 #include "hooks/process/agent_thread.h"
@@ -20,7 +21,6 @@
 #include "hooks/process/time.h"
 #include "private.h"
 
-#define SHARDS 64 /* number of counters of calls; each has a cache line, so that threads do not contend */
 #define PATCH_NS 10000000000ull /* time limit of the tool's answer */
 
 _Static_assert(GPUBPF_ENTRIES == GPUBPF_JOURNAL_SITES, "each site has a thunk");
@@ -38,20 +38,12 @@ static struct entry {
 static bool is_requested; /* the tool has patched, or refused, all sites in this session */
 static struct gpubpf_journal *journal;
 
-/* Number of calls in hooks that have not returned. The call's frame selects the counter. */
-static struct shard {
-	_Alignas(64) atomic_long calls;
-} inside[SHARDS];
+static struct gpubpf_calls inside;
 
 static _Thread_local struct {
 	bool is_in_hook;
 	const void *caller;
 } call;
-
-static struct shard *shard_of(void **frame)
-{
-	return &inside[((uintptr_t)frame >> 14) % SHARDS];
-}
 
 /*
  * Count the call, then read gpubpf_entries_on. A detach clears it, then reads the counters. So either the detach sees
@@ -61,9 +53,9 @@ void *gpubpf_entry_enter(uint32_t i, void **frame)
 {
 	if (call.is_in_hook || gpubpf_thread_is_own())
 		return NULL;
-	atomic_fetch_add(&shard_of(frame)->calls, 1);
+	atomic_fetch_add(gpubpf_calls_at(&inside, frame), 1);
 	if (!atomic_load(&gpubpf_entries_on)) {
-		atomic_fetch_sub(&shard_of(frame)->calls, 1);
+		atomic_fetch_sub(gpubpf_calls_at(&inside, frame), 1);
 		return NULL;
 	}
 	call.is_in_hook = true;
@@ -74,7 +66,7 @@ void *gpubpf_entry_enter(uint32_t i, void **frame)
 void gpubpf_entry_leave(void **frame)
 {
 	call.is_in_hook = false;
-	atomic_fetch_sub(&shard_of(frame)->calls, 1);
+	atomic_fetch_sub(gpubpf_calls_at(&inside, frame), 1);
 }
 
 const void *gpubpf_entry_caller(const void *own)
@@ -322,18 +314,7 @@ uint32_t gpubpf_entries_restore(void)
 
 bool gpubpf_entries_wait_left(uint64_t ns)
 {
-	const struct timespec nap = { 0, 100000 };
-	uint64_t deadline = gpubpf_now_ns() + ns;
-
-	for (int i = 0; i < SHARDS;) {
-		if (atomic_load(&inside[i].calls) <= 0)
-			i++;
-		else if (gpubpf_now_ns() > deadline)
-			return false;
-		else
-			nanosleep(&nap, NULL);
-	}
-	return true;
+	return gpubpf_calls_wait(&inside, ns);
 }
 
 void gpubpf_entries_after_fork(void)
@@ -341,8 +322,7 @@ void gpubpf_entries_after_fork(void)
 	atomic_store(&gpubpf_entries_on, false);
 	is_requested = false;
 	call.is_in_hook = false;
-	for (int i = 0; i < SHARDS; i++)
-		atomic_store(&inside[i].calls, 0);
+	gpubpf_calls_reset(&inside);
 	if (journal)
 		journal->is_active = 0;
 }

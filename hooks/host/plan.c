@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses the programs of sections host/, as core/session/host writes them (core/wire/protocol.h, HOST_DONE). The agent
- * repeats the checks that the interpreter relies on: numbers of registers, targets of jumps, and indices of maps.
+ * repeats the checks that the interpreter relies on.
  */
 #include "private.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/model/insn.h"
-#include "core/wire/wire.h"
+#include "core/wire/fields.h"
 
 #define MAX_LINKS 1024
 
@@ -45,30 +45,14 @@ static void get_map(struct gpubpf_reader *r, struct gpubpf_host_plan *p, uint32_
 		r->failed = true;
 }
 
-static bool is_valid(const struct gpubpf_host_plan *p, const struct gpubpf_insn *insn, uint32_t n)
+static void get_insns(struct gpubpf_reader *r, struct gpubpf_host_plan *p, struct gpubpf_prog *prog)
 {
-	bool map = insn->kind == GPUBPF_INSN_IMM64 && (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE);
+	struct gpubpf_codec c = { .r = *r };
 
-	return insn->kind <= GPUBPF_INSN_HI && insn->dst < GPUBPF_NREGS &&
-	       (insn->src < GPUBPF_NREGS || insn->kind == GPUBPF_INSN_IMM64) && insn->target < n && insn->width <= 8 &&
-	       (!map || (uint32_t)insn->imm < p->unit.nmaps);
-}
-
-static void get_insn(struct gpubpf_reader *r, struct gpubpf_insn *insn)
-{
-	insn->kind = gpubpf_get_u8(r);
-	insn->op = gpubpf_get_u8(r);
-	insn->width = gpubpf_get_u8(r);
-	insn->dst = gpubpf_get_u8(r);
-	insn->src = gpubpf_get_u8(r);
-	insn->ext = gpubpf_get_u8(r);
-	insn->reg = gpubpf_get_u8(r);
-	insn->sext = gpubpf_get_u8(r);
-	insn->ordered = gpubpf_get_u8(r);
-	insn->off = (int16_t)gpubpf_get_u16(r);
-	insn->imm = (int32_t)gpubpf_get_u32(r);
-	insn->target = gpubpf_get_u32(r);
-	insn->imm64 = (int64_t)gpubpf_get_u64(r);
+	for (uint32_t i = 0; i < prog->ninsns && !c.failed && !c.r.failed; i++)
+		gpubpf_codec_insn(&c, &prog->insns[i], prog->ninsns, p->unit.nmaps);
+	*r = c.r;
+	r->failed |= c.failed;
 }
 
 static void get_link(struct gpubpf_reader *r, struct gpubpf_host_plan *p, struct gpubpf_host_link *link)
@@ -96,10 +80,8 @@ static void get_link(struct gpubpf_reader *r, struct gpubpf_host_plan *p, struct
 	prog->ninsns = gpubpf_get_count(r, 27);
 	prog->insns = calloc(prog->ninsns + 1, sizeof(*prog->insns));
 	r->failed |= !prog->insns || !prog->ninsns;
-	for (uint32_t i = 0; i < prog->ninsns && !r->failed; i++) {
-		get_insn(r, &prog->insns[i]);
-		r->failed |= !is_valid(p, &prog->insns[i], prog->ninsns);
-	}
+	if (!r->failed)
+		get_insns(r, p, prog);
 }
 
 static void get_all(struct gpubpf_reader *r, struct gpubpf_host_plan *p)

@@ -160,48 +160,35 @@ static ze_result_t launch(struct lz_append *a)
 	return err;
 }
 
+/* Launch one kernel. Takes the parameters that all calls have, and the members of struct lz_append that differ. */
+#define LAUNCH(...)                                       \
+	launch(&(struct lz_append){ .driver = d,          \
+				    .list = list,         \
+				    .original = kernel,   \
+				    .event = event,       \
+				    .nwait = nwait,       \
+				    .wait = wait,         \
+				    __VA_ARGS__ })
+
 ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_list_handle_t list,
 					     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 					     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d,
-					   .plain = d->next.CommandListAppendLaunchKernel,
-					   .list = list,
-					   .original = kernel,
-					   .groups = groups,
-					   .event = event,
-					   .nwait = nwait,
-					   .wait = wait });
+	return LAUNCH(.plain = d->next.CommandListAppendLaunchKernel, .groups = groups);
 }
 
 ze_result_t lz_CommandListAppendLaunchCooperativeKernel(struct lz_driver *d, ze_command_list_handle_t list,
 							ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 							ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d,
-					   .plain = d->next.CommandListAppendLaunchCooperativeKernel,
-					   .list = list,
-					   .original = kernel,
-					   .groups = groups,
-					   .cooperative = true,
-					   .event = event,
-					   .nwait = nwait,
-					   .wait = wait });
+	return LAUNCH(.plain = d->next.CommandListAppendLaunchCooperativeKernel, .groups = groups, .cooperative = true);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelIndirect(struct lz_driver *d, ze_command_list_handle_t list,
 						     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 						     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d,
-					   .plain = d->next.CommandListAppendLaunchKernelIndirect,
-					   .list = list,
-					   .original = kernel,
-					   .groups = groups,
-					   .indirect = true,
-					   .event = event,
-					   .nwait = nwait,
-					   .wait = wait });
+	return LAUNCH(.plain = d->next.CommandListAppendLaunchKernelIndirect, .groups = groups, .indirect = true);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
@@ -209,15 +196,7 @@ ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, 
 							   const void *more, ze_event_handle_t event, uint32_t nwait,
 							   ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d,
-					   .list = list,
-					   .original = kernel,
-					   .groups = groups,
-					   .cooperative = lz_append_cooperative(more),
-					   .more = more,
-					   .event = event,
-					   .nwait = nwait,
-					   .wait = wait });
+	return LAUNCH(.groups = groups, .cooperative = lz_append_cooperative(more), .more = more);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, ze_command_list_handle_t list,
@@ -225,17 +204,8 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 							  struct lz_group_size size, void **values, const void *more,
 							  ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct lz_append){ .driver = d,
-					   .list = list,
-					   .original = kernel,
-					   .groups = &groups,
-					   .size = &size,
-					   .values = values,
-					   .cooperative = lz_append_cooperative(more),
-					   .more = more,
-					   .event = event,
-					   .nwait = nwait,
-					   .wait = wait });
+	return LAUNCH(.groups = &groups, .size = &size, .values = values, .cooperative = lz_append_cooperative(more),
+		      .more = more);
 }
 
 /* ---- calls with several kernels: only the device knows how many it launches, so the agent counts all of them ---- */

@@ -4,7 +4,7 @@
 // SOURCES: backends/spirv/spirv/module/access.c backends/spirv/spirv/rewrite/insn_probe.c backends/spirv/spirv/rewrite/blocks.c
 // SOURCES: backends/spirv/spirv/rewrite/calls.c backends/spirv/spirv/rewrite/fill.c backends/spirv/spirv/module/functions.c backends/spirv/spirv/rewrite/place_values.c
 // SOURCES: backends/spirv/spirv/module/lines.c backends/spirv/spirv/module/named.c core/lower/ctx.c
-// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/*.c core/model/text/*.c core/wire/placement.c maps/*.c maps/host/*.c maps/kinds/*.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c maps/*.c maps/host/*.c maps/kinds/*.c
 /*
  * Parses arbitrary bytes as a SPIR-V module. The reader must refuse it with a diagnostic, or the writer must give the
  * same bytes. The twin of all its kernels must be readable and have the same kernels, with a twin for each wrapped one.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/session/private.h"
+#include "core/wire/fields.h"
 #include "core/wire/msg.h"
 #include "core/wire/name.h"
 
@@ -51,25 +52,21 @@ static void put_map(struct gpubpf_writer *w, const struct gpubpf_map *map, const
 	gpubpf_put_raw(w, l, sizeof(*l));
 }
 
-static void put_insn(struct gpubpf_writer *w, const struct gpubpf_insn *insn)
+static void put_insns(struct gpubpf_writer *w, const struct gpubpf_prog *prog, uint32_t nmaps)
 {
-	gpubpf_put_u8(w, insn->kind);
-	gpubpf_put_u8(w, insn->op);
-	gpubpf_put_u8(w, insn->width);
-	gpubpf_put_u8(w, insn->dst);
-	gpubpf_put_u8(w, insn->src);
-	gpubpf_put_u8(w, insn->ext);
-	gpubpf_put_u8(w, insn->reg);
-	gpubpf_put_u8(w, insn->sext);
-	gpubpf_put_u8(w, insn->ordered);
-	gpubpf_put_u16(w, (uint16_t)insn->off);
-	gpubpf_put_u32(w, (uint32_t)insn->imm);
-	gpubpf_put_u32(w, insn->target);
-	gpubpf_put_u64(w, (uint64_t)insn->imm64);
+	struct gpubpf_codec c = { .w = w };
+
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		struct gpubpf_insn insn = prog->insns[pc];
+
+		gpubpf_codec_insn(&c, &insn, prog->ninsns, nmaps);
+	}
+	w->failed |= c.failed;
 }
 
-static void put_program(struct gpubpf_writer *w, const struct gpubpf_prog *prog, uint32_t i)
+static void put_program(struct gpubpf_writer *w, const struct gpubpf_unit *unit, uint32_t i)
 {
+	const struct gpubpf_prog *prog = &unit->progs[i];
 	const struct gpubpf_facts *facts = prog->facts;
 
 	gpubpf_put_u32(w, i); /* a link has the index of its program */
@@ -84,8 +81,7 @@ static void put_program(struct gpubpf_writer *w, const struct gpubpf_prog *prog,
 	gpubpf_put_str(w, prog->section);
 	gpubpf_put_u64(w, prog->cookie);
 	gpubpf_put_u32(w, prog->ninsns);
-	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
-		put_insn(w, &prog->insns[pc]);
+	put_insns(w, prog, unit->nmaps);
 }
 
 static void put_all(const struct gpubpf_session *s, struct gpubpf_writer *w)
@@ -106,7 +102,7 @@ static void put_all(const struct gpubpf_session *s, struct gpubpf_writer *w)
 	gpubpf_put_u32(w, count_attached(s));
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (is_attached(s, i))
-			put_program(w, &unit->progs[i], i);
+			put_program(w, unit, i);
 }
 
 int gpubpf_host_programs_answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq)

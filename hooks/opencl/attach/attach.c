@@ -141,7 +141,7 @@ static int detach(void)
 	if (!atomic_exchange(&ocl_attached, false))
 		return 0;
 	left = ocl_tables_restore();
-	if (!ocl_hooks_wait_left(WAIT_LEFT_NS) || !ocl_callbacks_wait(WAIT_TWINS_NS)) {
+	if (!gpubpf_calls_wait(&ocl_inside, WAIT_LEFT_NS) || !ocl_callbacks_wait(WAIT_TWINS_NS)) {
 		gpubpf_log_once("an OpenCL call or a kernel did not end within 60 s of the detach; no tool can attach to the "
 				"process again");
 		return -1;
@@ -156,7 +156,7 @@ static int detach(void)
 static void after_fork(void)
 {
 	atomic_store(&ocl_attached, false);
-	ocl_hooks_after_fork();
+	gpubpf_calls_reset(&ocl_inside);
 	ocl_callbacks_after_fork();
 }
 

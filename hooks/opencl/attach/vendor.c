@@ -25,7 +25,7 @@ _Static_assert(TABLE_ENTRIES <= OCL_ENTRIES, "vendor_x86_64.S has a thunk for ea
 struct ocl_table ocl_tables[OCL_MAX_TABLES + 1];
 void *ocl_hooks[OCL_ENTRIES], *ocl_vendors[OCL_ENTRIES];
 atomic_bool ocl_attached;
-struct ocl_shard ocl_inside[OCL_SHARDS];
+struct gpubpf_calls ocl_inside;
 
 static uint32_t ntables;
 
@@ -190,28 +190,6 @@ uint32_t ocl_tables_restore(void)
 	for (uint32_t n = 0; n < ntables; n++)
 		left += restore_table(n);
 	return left;
-}
-
-bool ocl_hooks_wait_left(uint64_t ns)
-{
-	const struct timespec nap = { 0, 100000 };
-	uint64_t deadline = gpubpf_now_ns() + ns;
-
-	for (int i = 0; i < OCL_SHARDS;) {
-		if (atomic_load(&ocl_inside[i].calls) <= 0)
-			i++;
-		else if (gpubpf_now_ns() > deadline)
-			return false;
-		else
-			nanosleep(&nap, NULL);
-	}
-	return true;
-}
-
-void ocl_hooks_after_fork(void)
-{
-	for (int i = 0; i < OCL_SHARDS; i++)
-		atomic_store(&ocl_inside[i].calls, 0);
 }
 
 struct libraries {

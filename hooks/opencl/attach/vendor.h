@@ -15,8 +15,9 @@
 
 #define OCL_ENTRIES 256   /* number of thunks; at least the number of functions in cl_icd_dispatch */
 #define OCL_THUNK_SIZE 16 /* size of a thunk in bytes */
-#define OCL_SHARDS 64     /* number of counters of calls; each has a cache line, so that threads do not contend */
 #define OCL_MAX_TABLES 16
+
+#include "hooks/calls.h"
 
 #ifndef __ASSEMBLER__
 
@@ -32,10 +33,7 @@ extern void *ocl_hooks[OCL_ENTRIES];                /* the agent's functions; NU
 extern void *ocl_vendors[OCL_ENTRIES];              /* the entries of `ocl` in an attached session */
 extern char ocl_hook_thunks[], ocl_vendor_thunks[]; /* OCL_ENTRIES thunks each */
 extern atomic_bool ocl_attached;                    /* false: hook thunks jump to the vendor */
-/* Number of calls in hooks that have not returned. A thread's stack pointer selects its counter. */
-extern struct ocl_shard {
-	_Alignas(64) atomic_long calls;
-} ocl_inside[OCL_SHARDS];
+extern struct gpubpf_calls ocl_inside;              /* calls of hook thunks */
 
 /*
  * Replace the entries of the tables of all platforms whose libraries are loaded. again: also look at the libraries of
@@ -44,9 +42,6 @@ extern struct ocl_shard {
 void ocl_tables_patch(bool again);
 /* Restore the vendors' entries. Returns the number of entries that stay because another library replaced the thunk. */
 uint32_t ocl_tables_restore(void);
-/* Wait until no thread is in a hook. Returns false if a call did not return within `ns`. */
-bool ocl_hooks_wait_left(uint64_t ns);
-void ocl_hooks_after_fork(void); /* in the child of a fork: no thread is in a hook */
 
 #endif
 #endif

@@ -73,9 +73,9 @@ call_hook:
 	push	%r12
 	.cfi_offset %r12, -32
 	mov	%rsp, %rbx
-	shr	$14, %rbx
-	and	$(OCL_SHARDS - 1), %ebx
-	shl	$6, %rbx
+	shr	$GPUBPF_CALL_STACK_SHIFT, %rbx
+	and	$(GPUBPF_CALL_SHARDS - 1), %ebx
+	shl	$GPUBPF_CALL_SHARD_SHIFT, %rbx
 	lea	ocl_inside(%rip), %rax
 	add	%rax, %rbx
 	lock incq (%rbx)
