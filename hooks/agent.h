@@ -42,11 +42,29 @@ struct gpubpf_plan *gpubpf_plan_read(void);
  * elements. Returns the number of indices.
  */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
+/* A set of links of the plan: bit I % 64 of word I / 64 is link I. */
+struct gpubpf_link_set {
+	_Atomic uint64_t word[GPUBPF_PLAN_LINKS / 64];
+};
+
+/* Returns the lowest link of the set that is at least `from`; GPUBPF_PLAN_LINKS: none. */
+static inline uint32_t gpubpf_link_set_next(const struct gpubpf_link_set *set, uint32_t from)
+{
+	while (from < GPUBPF_PLAN_LINKS) {
+		uint64_t rest = atomic_load_explicit(&set->word[from / 64], memory_order_relaxed) >> from % 64;
+
+		if (rest)
+			return from + (uint32_t)__builtin_ctzll(rest);
+		from = (from / 64 + 1) * 64;
+	}
+	return GPUBPF_PLAN_LINKS;
+}
+
 /*
- * Remove the links whose programs only measure times of launches (GPUBPF_PLAN_TIMES). Store the indices of the first
- * `max` removed links that match the kernel name in `links`. Returns the number of stored indices.
+ * Remove the links whose programs only measure times of launches (GPUBPF_PLAN_TIMES). If the pattern of a
+ * removed link matches the kernel name, the link is stored in `links`. Returns true if any link matches.
  */
-uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links, uint32_t max);
+bool gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, struct gpubpf_link_set *links);
 /* does any link's pattern match the kernel name? */
 bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name);
 
@@ -102,7 +120,6 @@ struct gpubpf_hook_binding {
 
 #define GPUBPF_NO_PLAN UINT64_MAX
 
-#define GPUBPF_TIMED_LINKS 8
 struct gpubpf_twin_subset; /* hooks/launch/gate.h */
 
 /* selects the code that launches of one kernel on one device run: the original or a twin */
@@ -121,10 +138,9 @@ struct gpubpf_dispatch_entry {
 	atomic_bool is_prefetched, is_unused;
 	/* the runtime measures the launches, in place of programs of the plan (GPUBPF_PLAN_TIMES) */
 	atomic_bool is_timed;
-	/* these programs, at most GPUBPF_TIMED_LINKS of them */
-	_Atomic uint32_t timed_links[GPUBPF_TIMED_LINKS], ntimed_links;
-	atomic_bool is_refreshing; /* an agent thread is refreshing the binding */
-	atomic_uint registers;     /* register limit per GPU thread of the twin; 0: no limit */
+	struct gpubpf_link_set timed_links; /* these programs */
+	atomic_bool is_refreshing;          /* an agent thread is refreshing the binding */
+	atomic_uint registers;              /* register limit per GPU thread of the twin; 0: no limit */
 	/* no twin can be built with a register limit; protected by the kernel's lock */
 	bool limit_unreachable;
 };

@@ -92,11 +92,10 @@ void gpubpf_count_links(const uint32_t *links, uint32_t n)
 void gpubpf_count_timed(struct gpubpf_dispatch_entry *dispatch)
 {
 	struct gpubpf_launch_times *times = gpubpf_entry_times(dispatch->entry);
-	uint32_t links[GPUBPF_TIMED_LINKS], n = atomic_load_explicit(&dispatch->ntimed_links, memory_order_relaxed);
+	const struct gpubpf_link_set *links = &dispatch->timed_links;
 
-	for (uint32_t i = 0; i < n; i++)
-		links[i] = atomic_load_explicit(&dispatch->timed_links[i], memory_order_relaxed);
-	gpubpf_count_links(links, n);
+	for (uint32_t i = 0; (i = gpubpf_link_set_next(links, i)) < GPUBPF_PLAN_LINKS; i++)
+		gpubpf_count_links(&i, 1);
 	if (times)
 		gpubpf_kernel_table_add(&times->expected, 1);
 }

@@ -211,13 +211,12 @@ const struct gpubpf_hook_binding *gpubpf_gate_choose(struct gpubpf_hook_launch *
 bool gpubpf_gate_admits_timed(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
-	uint32_t n = atomic_load_explicit(&l->dispatch->ntimed_links, memory_order_relaxed);
+	const struct gpubpf_link_set *links = &l->dispatch->timed_links;
 
 	if (!table || !__atomic_load_n(&table->gates, __ATOMIC_RELAXED))
 		return true;
-	for (uint32_t i = 0; i < n && i < GPUBPF_TIMED_LINKS; i++) {
-		uint32_t link = atomic_load_explicit(&l->dispatch->timed_links[i], memory_order_relaxed);
-		struct gpubpf_gate *gate = &table->gate[link % GPUBPF_PLAN_LINKS];
+	for (uint32_t link = 0; (link = gpubpf_link_set_next(links, link)) < GPUBPF_PLAN_LINKS; link++) {
+		struct gpubpf_gate *gate = &table->gate[link];
 		enum gpubpf_miss miss = check_gate(table, gate, l);
 
 		if (miss == GPUBPF_MISSES && gate->exists)

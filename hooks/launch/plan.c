@@ -71,17 +71,26 @@ bool gpubpf_plan_matches(const struct gpubpf_plan *plan, const char *name)
 	return false;
 }
 
-uint32_t gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, uint32_t *links, uint32_t max)
+bool gpubpf_plan_remove_times(struct gpubpf_plan *plan, const char *name, struct gpubpf_link_set *links)
 {
-	uint32_t n = 0, nlinks = 0;
+	uint64_t word[GPUBPF_PLAN_LINKS / 64] = { 0 };
+	uint32_t n = 0;
+	bool any = false;
 
-	for (uint32_t i = 0; i < plan->n; i++)
-		if (!(plan->entry[i].flags & GPUBPF_PLAN_TIMES))
-			plan->entry[n++] = plan->entry[i];
-		else if (gpubpf_pattern_matches(plan->entry[i].pattern, name) && nlinks < max)
-			links[nlinks++] = plan->entry[i].link;
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const struct gpubpf_plan_entry *e = &plan->entry[i];
+
+		if (!(e->flags & GPUBPF_PLAN_TIMES)) {
+			plan->entry[n++] = *e;
+		} else if (gpubpf_pattern_matches(e->pattern, name)) {
+			word[e->link / 64] |= 1ull << e->link % 64;
+			any = true;
+		}
+	}
 	plan->n = n;
-	return nlinks;
+	for (uint32_t i = 0; i < GPUBPF_PLAN_LINKS / 64; i++)
+		atomic_store_explicit(&links->word[i], word[i], memory_order_relaxed);
+	return any;
 }
 
 bool gpubpf_plan_has_times(void)

@@ -174,16 +174,11 @@ static struct gpubpf_plan *read_plan(struct gpubpf_dispatch_entry *dispatch)
 {
 	const struct gpubpf_hook_device *device = dispatch->device;
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	uint32_t links[GPUBPF_TIMED_LINKS], n = 0;
+	bool measures = device->ops->times_launches && device->ops->times_launches(device);
 
-	if (plan && device->ops->times_launches && device->ops->times_launches(device))
-		n = gpubpf_plan_remove_times(plan, dispatch->kernel->full_name, links, GPUBPF_TIMED_LINKS);
-	if (!plan)
-		return NULL;
-	for (uint32_t i = 0; i < n; i++)
-		atomic_store(&dispatch->timed_links[i], links[i]);
-	atomic_store(&dispatch->ntimed_links, n);
-	atomic_store(&dispatch->is_timed, n > 0);
+	if (plan)
+		atomic_store(&dispatch->is_timed, measures && gpubpf_plan_remove_times(plan, dispatch->kernel->full_name,
+										       &dispatch->timed_links));
 	return plan;
 }
 

@@ -128,6 +128,29 @@ static void test_same_set(void)
 	ok(!twin_module_matches(&set, (void *)links, 8, links, 2), "nor on another device");
 }
 
+/* More programs that only measure times than one word of a set has bits. */
+static void test_timed(void)
+{
+	struct gpubpf_plan_entry entries[100] = { 0 };
+	struct gpubpf_link_set links;
+	struct gpubpf_plan *plan;
+	uint32_t n = 0, wrong = 0;
+
+	for (uint32_t i = 0; i < 100; i++)
+		entries[i] = (struct gpubpf_plan_entry){ .link = 10 * i, .pattern = "a", .flags = GPUBPF_PLAN_TIMES };
+	entries[7].flags = 0;
+	strcpy(entries[8].pattern, "b");
+	plan = plan_of(100, entries);
+	ok(gpubpf_plan_remove_times(plan, "a", &links) && plan->n == 1 && plan->entry[0].link == 70,
+	   "programs that measure times are removed from the plan");
+	for (uint32_t link = 0; (link = gpubpf_link_set_next(&links, link)) < GPUBPF_PLAN_LINKS; link++, n++)
+		wrong += link % 10 || link == 70 || link == 80;
+	ok(n == 98 && !wrong, "all of them that match the kernel are in the set");
+	ok(!gpubpf_plan_remove_times(plan, "a", &links) && gpubpf_link_set_next(&links, 0) == GPUBPF_PLAN_LINKS,
+	   "a plan without such programs gives an empty set");
+	free(plan);
+}
+
 int main(void)
 {
 	test_lists();
@@ -136,5 +159,6 @@ int main(void)
 	test_length(GPUBPF_WHOLE_NAME_SIZE + 1, false);
 	test_links();
 	test_same_set();
+	test_timed();
 	return done();
 }
