@@ -82,7 +82,7 @@ void gpubpf_session_release(uint32_t left_hooks, bool keep)
 	gpubpf_client.table = NULL;
 	if (table)
 		munmap(table, sizeof(*table));
-	gpubpf_wait_budget_resume();
+	gpubpf_wait_budget_renew();
 	gpubpf_log_forget();
 	gpubpf_session_begin_generation(); /* invalidates caches of the launch path */
 	gpubpf_session_set_attached(false);

@@ -107,7 +107,7 @@ void gpubpf_request_drop(struct gpubpf_request *request);
  * until which this thread may wait for the session. If that time is 0 or in the past, the thread may not wait. After
  * each call, gpubpf_wait_budget_end() subtracts the time waited from the budget. If the tool misses a deadline,
  * gpubpf_wait_budget_suspend() makes all threads stop waiting. gpubpf_wait_budget_resume() ends that state when the
- * tool sends something again.
+ * tool sends something again. gpubpf_wait_budget_renew() gives the next session a whole budget.
  */
 uint64_t gpubpf_wait_budget_begin(void);
 void gpubpf_wait_budget_end(void);
@@ -115,6 +115,7 @@ void gpubpf_wait_budget_suspend(void);
 bool gpubpf_wait_budget_is_suspended(void);
 bool gpubpf_wait_budget_is_left(void); /* may a launch wait now? */
 void gpubpf_wait_budget_resume(void);
+void gpubpf_wait_budget_renew(void);
 void gpubpf_wait_budget_exempt(bool exempt); /* true: waits of the calling thread do not use the budget */
 
 /* The counters of a link's gate (core/wire/gate/gate.h) for launches of one kernel in this process. */

@@ -75,6 +75,15 @@ void gpubpf_wait_budget_resume(void)
 	atomic_store(&wait_budget.is_suspended, false);
 }
 
+void gpubpf_wait_budget_renew(void)
+{
+	pthread_mutex_lock(&wait_budget.lock);
+	wait_budget.since_ns = gpubpf_now_ns();
+	wait_budget.spent_ns = 0;
+	pthread_mutex_unlock(&wait_budget.lock);
+	gpubpf_wait_budget_resume();
+}
+
 void gpubpf_wait_budget_lock(void)
 {
 	pthread_mutex_lock(&wait_budget.lock);

@@ -68,8 +68,9 @@ void gpubpf_kernel_table_release(void)
 {
 }
 
-void gpubpf_wait_budget_resume(void)
+uint32_t gpubpf_session_wait_ms(void)
 {
+	return 1;
 }
 
 void gpubpf_session_begin_generation(void)
@@ -101,11 +102,17 @@ static void test_ending(void)
 int main(void)
 {
 	gpubpf_client.pending_twins = 3;
+	gpubpf_wait_budget_begin();
+	while (gpubpf_wait_budget_is_left())
+		;
+	gpubpf_wait_budget_end();
+	gpubpf_wait_budget_suspend();
 	gpubpf_log_once("a message");
 	gpubpf_log_once("a message");
 	ok(notes == 1, "a session shows a message once");
 	gpubpf_session_release(0, false);
 	ok(!gpubpf_client.pending_twins, "requests that the last tool did not answer are not counted in the next session");
+	ok(gpubpf_wait_budget_is_left(), "launches may wait for the next tool as long as for the last one");
 	gpubpf_log_once("a message");
 	ok(notes == 2, "the next session shows the message again");
 	test_ending();
