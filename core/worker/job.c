@@ -44,11 +44,12 @@ static int run_and_store(struct gpubpf_worker *w, const struct gpubpf_job_reques
 			 const struct gpubpf_writer *bytes, struct gpubpf_job_answer *a, struct gpubpf_diag *diag)
 {
 	int err = gpubpf_worker_run(w, req, bytes, a, diag);
+	bool succeeded = !err && a->res.status == 0;
 
-	if (!err && a->res.status == 0 && is_cacheable(w, req)) { /* results of failed jobs are not cached */
+	if ((err || succeeded) && is_cacheable(w, req))
 		w->misses++;
+	if (succeeded && is_cacheable(w, req)) /* results of failed jobs are not cached */
 		gpubpf_result_cache_put(w->cache_dir, w->key, a->packet.data, a->packet.size, GPUBPF_RESULT_CACHE_BOUND);
-	}
 	return err;
 }
 

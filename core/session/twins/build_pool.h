@@ -37,6 +37,7 @@ struct gpubpf_twin {
 	char assembler[32];     /* name and version of the assembler that made `code`; "": none */
 	bool from_disk;         /* all results were cached on disk, so no worker compiled anything */
 	bool transient_failure; /* the reason of the refusal may not recur, so the refusal is not cached */
+	bool is_session_only; /* cached in the session, not on disk: the vendor's compiler crashed on a kernel's twin */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;

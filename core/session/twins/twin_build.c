@@ -201,7 +201,9 @@ int gpubpf_twin_build_run(struct gpubpf_twin_build *m)
 
 static void set_refusal(struct gpubpf_twin_build *m, int err)
 {
-	m->twin->transient_failure = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
+	bool is_crash = err == -EPIPE && !m->twin->is_session_only;
+
+	m->twin->transient_failure |= is_crash || m->diag.code == GPUBPF_E_SYSTEM;
 	const char *remedy = m->diag.remedy; /* shown only if it differs from the default remedy of the error code */
 
 	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))

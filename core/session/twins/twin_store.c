@@ -285,7 +285,8 @@ void gpubpf_twin_store_put(const struct gpubpf_session *s, const uint8_t key[32]
 {
 	struct gpubpf_writer w = { 0 };
 
-	if (!twin->storable || !twin->image || !twin->route || twin->transient_failure || twin->reason[0])
+	if (!twin->storable || !twin->image || !twin->route || twin->transient_failure || twin->is_session_only ||
+	    twin->reason[0])
 		return;
 	gpubpf_put_bytes(&w, twin->included ? twin->included : "", twin->included_size);
 	gpubpf_put_u32(&w, twin->kind);

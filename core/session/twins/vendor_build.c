@@ -59,6 +59,7 @@ static int find_crashing(struct gpubpf_twin_build *m, bool *without, bool *other
 			return err;
 		without[i] = err < 0;
 		left += err >= 0;
+		m->twin->transient_failure |= err < 0 && m->diag.code == GPUBPF_E_SYSTEM;
 		if (err < 0)
 			gpubpf_twin_build_refuse(k, "%s%s",
 						 err == -EPIPE ? "the vendor's compiler crashed on its twin: " : "",
@@ -78,7 +79,13 @@ static int build_survivors(struct gpubpf_twin_build *m, struct gpubpf_twin_image
 	int left = without && others ? find_crashing(m, without, others, log, size) : -ENOMEM;
 	int err = left > 0 ? build_without(m, without, built, log, size) : left < 0 ? left : -EPIPE;
 
-	m->twin->transient_failure = true; /* do not cache the result, because the crash may have another cause */
+	/*
+	 * A refused twin crashed the compiler twice, among the others and alone. So the session caches the refusal, and does
+	 * not repeat the builds for each request. In another session the compiler may have more memory, so the disk does not
+	 * cache it.
+	 */
+	m->twin->is_session_only = !left || (left > 0 && err >= 0);
+	m->twin->transient_failure |= !m->twin->is_session_only;
 	free(without);
 	free(others);
 	return err;
