@@ -88,7 +88,7 @@ void random_query(struct gen *g)
 	static const int32_t what[] = { 1, 2, 9 };
 
 	random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
-	random_emit(g, 0xb7, 2, 0, 0, what[random_pick(g, 3)]);
+	random_emit(g, 0xb7, 2, 0, 0, RANDOM_OF(g, what));
 	random_call(g, 134);
 	random_set_registers(g);
 }
@@ -99,7 +99,7 @@ static void coordinates(struct gen *g)
 
 	for (int i = 1; i <= 3; i++)
 		random_pick_memory(g, i, 8, GEN_WRITTEN);
-	random_call(g, calls[random_pick(g, 4)]);
+	random_call(g, RANDOM_OF(g, calls));
 	random_set_registers(g);
 }
 
@@ -110,11 +110,11 @@ void random_helper(struct gen *g)
 	switch (random_pick(g, 5)) {
 	case 0:
 	case 1:
-		random_call(g, uniform[random_pick(g, 6)]);
+		random_call(g, RANDOM_OF(g, uniform));
 		random_set_registers(g);
 		break;
 	case 2: /* helpers whose results differ between devices; the results are overwritten */
-		random_call(g, device_specific[random_pick(g, 4)]);
+		random_call(g, RANDOM_OF(g, device_specific));
 		random_set_all_registers(g);
 		break;
 	default:
@@ -130,7 +130,7 @@ static void read_unallocated(struct gen *g)
 	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
 	random_emit(g, 0x57, 3, 0, 0, 0xfff);
 	random_some_bytes(g, 1, GEN_WRITTEN);
-	random_call(g, calls[random_pick(g, 6)]);
+	random_call(g, RANDOM_OF(g, calls));
 	random_set_registers(g);
 }
 
@@ -213,5 +213,5 @@ void random_text(struct gen *g)
 {
 	static void (*const texts[])(struct gen *g) = { print, print, compare, measure };
 
-	texts[random_pick(g, 4)](g);
+	RANDOM_OF(g, texts)(g);
 }

@@ -55,6 +55,8 @@ struct gen {
 
 /* emit.c */
 uint32_t random_pick(struct gen *g, uint32_t n);
+/* a random element of an array */
+#define RANDOM_OF(g, list) (list)[random_pick(g, sizeof(list) / sizeof((list)[0]))]
 void random_emit(struct gen *g, uint8_t code, int dst, int src, int off, int32_t imm);
 int32_t random_interesting(struct gen *g);
 int random_number_reg(struct gen *g);

@@ -34,7 +34,7 @@ void random_convert(struct gen *g)
 	} else {
 		random_some_bytes(g, 1, GEN_READ);
 	}
-	random_emit(g, 0xb7, 3, 0, 0, bases[random_pick(g, 5)]);
+	random_emit(g, 0xb7, 3, 0, 0, RANDOM_OF(g, bases));
 	random_pick_memory(g, 4, 8, GEN_WRITTEN);
 	random_call(g, 105 + (int32_t)random_pick(g, 2));
 	random_set_registers(g);

@@ -79,7 +79,7 @@ static void atomic(struct gen *g, int base, int off, int bytes)
 	if (base == 10)
 		random_use(g, at, 1);
 	off += at;
-	random_emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, random_number_reg(g), off, ops[random_pick(g, 10)]);
+	random_emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, random_number_reg(g), off, RANDOM_OF(g, ops));
 }
 
 /* Emit a load-acquire or a store-release. */

@@ -21,6 +21,8 @@ static uint32_t pick(struct gen *g, uint32_t n)
 	return (uint32_t)(gen_random(g) >> 33) % n;
 }
 
+#define ONE_OF(g, list) (list)[pick(g, sizeof(list) / sizeof((list)[0]))]
+
 static bool chance(struct gen *g, uint32_t percent)
 {
 	return pick(g, 100) < percent;
@@ -65,14 +67,14 @@ static int scalar_reg(struct gen *g)
 {
 	static const int regs[] = { 8, 9, 0, 2, 3, 4, 5, 8, 9 };
 
-	return regs[pick(g, 9)];
+	return ONE_OF(g, regs);
 }
 
 static void gen_alu(struct gen *g, int dst)
 {
 	static const int ops[] = { 0x00, 0x10, 0x20, 0x40, 0x50, 0x60, 0x70, 0xa0,
 				   0xb0, 0xc0, 0x30, 0x90, 0x50, 0x70, 0xb0 };
-	int op = ops[pick(g, 15)], cls = chance(g, 50) ? ALU64 : ALU32, src = scalar_reg(g);
+	int op = ONE_OF(g, ops), cls = chance(g, 50) ? ALU64 : ALU32, src = scalar_reg(g);
 	bool shift = op == 0x60 || op == 0x70 || op == 0xc0;
 
 	if (chance(g, 4)) {
@@ -96,7 +98,7 @@ static const int jumps[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0xa0, 0xb
 
 static int jump_code(struct gen *g)
 {
-	return jumps[pick(g, 11)] | (chance(g, 30) ? JMP32 : JMP);
+	return ONE_OF(g, jumps) | (chance(g, 30) ? JMP32 : JMP);
 }
 
 /* Emit a conditional jump to the end of the program, which bounds reg on the other path. */
@@ -131,7 +133,7 @@ static void gen_alus(struct gen *g)
 static void gen_access(struct gen *g, int base, int off)
 {
 	static const int sizes[] = { B, B, B, H, W, DW };
-	int size = sizes[pick(g, 6)];
+	int size = ONE_OF(g, sizes);
 
 	switch (pick(g, 4)) {
 	case 0:
@@ -232,7 +234,7 @@ static void gen_helper(struct gen *g)
 {
 	static const int device[] = { 8, 14, 509, 510, 511, 512 };
 
-	emit(g, 0x85, 0, 0, 0, !g->kernel && chance(g, 40) ? device[pick(g, 6)] : chance(g, 50) ? 7 : 5);
+	emit(g, 0x85, 0, 0, 0, !g->kernel && chance(g, 40) ? ONE_OF(g, device) : chance(g, 50) ? 7 : 5);
 	if (chance(g, 60))
 		emit(g, ALU64 | 0xb0 | SRC, chance(g, 50) ? 8 : 9, 0, 0, 0);
 	gen_numbers(g);
@@ -287,7 +289,7 @@ static void gen_atomic(struct gen *g)
 	int base = chance(g, 60) ? 7 : 10;
 
 	emit(g, ATOMIC | (chance(g, 50) ? DW : W), base, scalar_reg(g), base == 7 ? (int)pick(g, 6) * 8 : -16,
-	     ops[pick(g, 10)]);
+	     ONE_OF(g, ops));
 }
 
 static void gen_maximum(struct gen *g)
