@@ -47,7 +47,7 @@ enum {
 };
 
 struct gpubpf_map_type {
-	uint32_t number;                    /* BPF_MAP_TYPE_* of the Linux kernel, or from 1501 on gpubpf's own */
+	uint32_t number;                    /* BPF_MAP_TYPE_* of the Linux kernel, bpftime's, or gpubpf's own */
 	const char *name;                   /* "HASH" */
 	const struct gpubpf_map_impl *impl; /* operations of maps/impl.h; never NULL */
 	uint32_t ops;                       /* set of GPUBPF_OP_BIT(): the operations that programs may use */

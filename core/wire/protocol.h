@@ -100,14 +100,16 @@ enum gpubpf_msg {
 	GPUBPF_MSG_ENABLE = 10,
 	/*
 	 * another tool -> tool, instead of HELLO. Requests the maps, the report or the links of a running session, or
-	 * changes them: u32 enum gpubpf_query, u32 flags (enum gpubpf_query_flags), str map name or "". More payload:
-	 *   attach  str complete path of an object that joins the session, or "",
-	 *           u32 n x { str program, str pattern or "" } (n is 0: the whole object)
-	 *   detach  u32 link
-	 *   push (a value into a map without keys)
-	 *           str map, bytes value
-	 *   queries for an element by its key
-	 *           str map, u32 n x { str word }, as in gpubpf-map(8): key, DATA, value, DATA, flags
+	 * changes them: u32 enum gpubpf_query, u32 flags (enum gpubpf_query_flags). The rest depends on the query.
+	 *
+	 * - ATTACH: str complete path of an object that joins the session, or "". fd: the object, or none.
+	 *   Then n x { str program, str pattern or "" }. If n is 0, the session attaches all programs of the object.
+	 *
+	 * - DETACH: n x { str number or name of a link }.
+	 *
+	 * - REPORT, MAPS, DUMP: str map name or "".
+	 *
+	 * - Queries from PEEK on, except INFO: str map, n x { str word }, with words as in gpubpf-map(8).
 	 */
 	GPUBPF_MSG_QUERY = 11,
 	/*
@@ -210,7 +212,7 @@ enum gpubpf_query {
 	GPUBPF_QUERY_DUMP = 3,   /* dump the entries of a map, or of all maps */
 	GPUBPF_QUERY_LINKS = 4,  /* list the links */
 	GPUBPF_QUERY_ATTACH = 5, /* attach programs; the answer is the list of links, as for QUERY_LINKS */
-	GPUBPF_QUERY_DETACH = 6, /* u32 number of words, str each word: the number or the name of a link */
+	GPUBPF_QUERY_DETACH = 6, /* detach links */
 	/*
 	 * The queries below contain: str map, u32 number of words, str each word, as on the command line of
 	 * gpubpf-map(8).

@@ -4,8 +4,8 @@
  * mode 0600 and appear by rename, so readers see a complete file or none. Callers must not trust data that they read
  * back. This file uses only libc.
  */
-#ifndef GPUBPF_WIRE_BLOB_CACHE_H
-#define GPUBPF_WIRE_BLOB_CACHE_H
+#ifndef GPUBPF_WIRE_BLOB_STORE_H
+#define GPUBPF_WIRE_BLOB_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
