@@ -6,6 +6,7 @@
 #include "private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -250,9 +251,39 @@ static int accept_peers(struct gpubpf_session *s)
 	return n;
 }
 
-static const char *get_peer_name(const struct gpubpf_peer *peer)
+/* Returns the name of the peer's program. A peer that has sent no name has the name of its process. */
+static const char *get_peer_name(const struct gpubpf_peer *peer, char name[32])
 {
-	return peer->exe[0] ? peer->exe : "unknown program";
+	char path[64];
+	FILE *in;
+
+	if (peer->exe[0])
+		return peer->exe;
+	snprintf(path, sizeof(path), "/proc/%u/comm", peer->pid);
+	in = fopen(path, "re");
+	if (!in || !fgets(name, 32, in))
+		snprintf(name, 32, "a program that has ended");
+	if (in)
+		fclose(in);
+	name[strcspn(name, "\n")] = 0;
+	return name;
+}
+
+/* A peer without a name is a tool, or an agent whose first message has an error. */
+static void note_invalid_message(struct gpubpf_session *s, const struct gpubpf_peer *peer)
+{
+	char name[32];
+
+	if (peer->exe[0])
+		gpubpf_session_note(s,
+				    "%s (pid %u) sent an invalid message and continues unprobed; use a tool and an "
+				    "agent of the same version",
+				    peer->exe, peer->pid);
+	else
+		gpubpf_session_note(s,
+				    "%s (pid %u) sent an invalid message and gets no answer; use only gpubpf %s with this "
+				    "session, or set another XDG_RUNTIME_DIR for the other version",
+				    get_peer_name(peer, name), peer->pid, GPUBPF_VERSION);
 }
 
 /* Handle the packets that a peer has sent, and return their number. The peer may be closed afterwards. */
@@ -263,6 +294,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 
 	while (peer && n < MAX_PACKETS_PER_TURN) {
 		struct gpubpf_packet msg;
+		char name[32];
 
 		err = gpubpf_msg_recv(peer->sock, MSG_DONTWAIT, s->server->buffer, &msg);
 		if (err < 0)
@@ -271,7 +303,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			gpubpf_session_note(s,
 					    "lost a message of %s (pid %u), because gpubpf has too many open files; "
 					    "raise the limit (ulimit -n)",
-					    get_peer_name(peer), peer->pid);
+					    get_peer_name(peer, name), peer->pid);
 		err = gpubpf_peer_message(s, peer, &msg);
 		gpubpf_msg_close(&msg);
 		n++;
@@ -279,10 +311,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 			break;
 	}
 	if (peer && err == -EPROTO)
-		gpubpf_session_note(s,
-				    "%s (pid %u) sent an invalid message and continues unprobed; use a tool and an "
-				    "agent of the same version",
-				    get_peer_name(peer), peer->pid);
+		note_invalid_message(s, peer);
 	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
 		gpubpf_peer_note_lost_counts(s, peer);
 		close_peer(s, peer);
