@@ -159,7 +159,21 @@ static void send_samples(struct export *e)
 		export_sender_send(e->sender, text, size);
 }
 
-/* Read the session at each interval, until it has ended or a signal arrives. */
+/* Read the session and send its samples. Returns true if the session has ended. */
+static bool read_and_send(struct export *e)
+{
+	bool has_ended;
+
+	pthread_mutex_lock(&e->lock);
+	read_session(e);
+	has_ended = e->has_ended;
+	pthread_mutex_unlock(&e->lock);
+	if (e->sender && !has_ended)
+		send_samples(e);
+	return has_ended;
+}
+
+/* Read the session at each interval, until it has ended, and once more if a signal ends export before. */
 static void run_loop(struct export *e)
 {
 	uint64_t next_ns = 0;
@@ -167,12 +181,7 @@ static void run_loop(struct export *e)
 
 	while (!ending && !has_ended) {
 		if (gpubpf_now_ns() >= next_ns) {
-			pthread_mutex_lock(&e->lock);
-			read_session(e);
-			has_ended = e->has_ended;
-			pthread_mutex_unlock(&e->lock);
-			if (e->sender && !has_ended)
-				send_samples(e);
+			has_ended = read_and_send(e);
 			next_ns = gpubpf_now_ns() + e->interval_ms * 1000000;
 		}
 		nanosleep(&(struct timespec){ 0, STEP_MS * 1000000 }, NULL);
@@ -180,6 +189,8 @@ static void run_loop(struct export *e)
 		has_ended = e->has_ended |= e->is_fixed && access(e->path, F_OK) < 0;
 		pthread_mutex_unlock(&e->lock);
 	}
+	if (ending && !has_ended)
+		read_and_send(e);
 }
 
 static int read_options(struct export *e, const struct cli_args *args)
