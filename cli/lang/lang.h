@@ -44,7 +44,8 @@
 #define LANG_EXPANSIONS 10000          /* maximum number of expanded calls of macros and functions in a text */
 #define LANG_STRING_SIZE 1024          /* maximum bytes of a string literal */
 #define LANG_ARGS 32                   /* maximum arguments of printf(), and declared arguments of a kernel */
-#define LANG_PROBES 256
+#define LANG_DEVICE_PROBES 256         /* maximum number of probes in GPU kernels: GPUBPF_MAX_PROGS */
+#define LANG_PROBES 1024               /* maximum number of probes of a text, after globs are expanded */
 #define LANG_UNROLL 100
 #define LANG_INSNS 30000               /* maximum number of instructions of one probe; the limit of a jump is 32767 */
 #define LANG_HIST_BITS 5
@@ -320,6 +321,7 @@ struct lang_block {
 	struct lang_node *filter, *body;
 	struct lang_var *vars;
 	uint32_t nvars;
+	bool splits;   /* a word differs between the probes, so each probe needs its own copy of the block */
 	bool duration; /* the block uses the word `duration` */
 	bool loops;    /* the block has loops that the program calls as functions */
 };
@@ -346,7 +348,7 @@ struct lang {
 
 	struct lang_block *blocks;
 	struct lang_map *maps;
-	uint32_t nmaps, nprobes, nactions;
+	uint32_t nmaps, nprobes, ndevice, nactions; /* ndevice: probes in GPU kernels */
 	struct lang_node *action[LANG_ACTIONS];
 	const struct lang_probe *probe[LANG_PROBES];
 	bool linux_probes;              /* the text has probes of the Linux kernel */
@@ -428,6 +430,7 @@ const struct lang_function *lang_function_find(const char *name);
 const struct lang_function *lang_function_at(uint32_t i); /* returns NULL past the end */
 
 /* cli/lang/tree/btf.c: types of the Linux kernel. They return NULL if there is no such type. */
+struct btf *lang_btf(struct lang *l);                                        /* all types */
 const struct lang_record *lang_btf_record(struct lang *l, const char *name); /* "struct path" */
 /* Store the value of an enumerator of the Linux kernel. */
 bool lang_btf_enumerator(struct lang *l, const char *name, uint64_t *value);
@@ -454,87 +457,8 @@ struct lang_type lang_address_of(const struct lang_ctype *c);
 const struct lang_ctype *lang_ctype_int(struct lang *l, uint32_t bits, bool is_signed);
 const struct lang_ctype *lang_ctype_pointer(struct lang *l, const struct lang_ctype *to);
 
-/* cli/lang/parse/lex.c */
-struct lang_lex {
-	struct lang *l;
-	uint32_t at; /* position in the text after the current token */
-	enum lang_token token;
-	uint32_t pos, len; /* position and length of the current token */
-	uint64_t number;
-	const char *string; /* text of the current token; for a string literal, the decoded text */
-	bool parameter;     /* the token is $1, $2, ...; `string` is its text */
-	/* [ndefines] the definitions that are being replaced, the innermost last, and the position after each */
-	struct lang_replacement {
-		const struct lang_define *define;
-		uint32_t after;
-	} replacement[LANG_DEFINE_DEPTH];
-	uint32_t nreplacements;
-};
-/* #define NAME text */
-struct lang_define {
-	struct lang_define *next;
-	const char *name;
-	uint32_t begin, end; /* positions of the text that replaces the name */
-};
-void lang_next(struct lang_lex *x);
-/* Skip white space and comments. */
-void lang_skip(struct lang_lex *x);
-/* Return the position at which the text, or the text of the current definition, ends. */
-uint32_t lang_end(const struct lang_lex *x);
-/*
- * Parse a number with its suffix into *value. Returns the number of bytes consumed, or 0 if the text is not a valid
- * number.
- */
-uint32_t lang_number(const char *text, size_t size, uint64_t *value);
-
 /* cli/lang/parse/parse.c: 0 or -EINVAL */
 int lang_parse(struct lang *l);
-/*
- * cli/lang/parse/probe.c: parses the probes of a block. x->at must be their first character; afterwards it is the character after the
- * probes.
- */
-void lang_parse_probes(struct lang_lex *x, struct lang_block *block);
-/* cli/lang/parse/macro.c: macros and functions of the text */
-struct lang_frame;
-/* cli/lang/parse/expr.c */
-struct lang_parser {
-	struct lang_lex lex;
-	struct lang *l;
-	struct lang_block *block;
-	bool filter;  /* a filter is parsed: a / before { ends the expression */
-	bool defines; /* a type is being defined: a struct that is not defined yet may be defined later */
-	uint32_t depth;
-	uint32_t operators;       /* number of binary operators so far in the current statement */
-	struct lang_frame *frame; /* the call of a macro or function that is being expanded, or NULL */
-};
-struct lang_node *lang_expression(struct lang_parser *p);
-struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
-/* Add a variable to the current block. */
-struct lang_var *lang_variable(struct lang_parser *p, const char *name, uint32_t pos);
-struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos);
-/* Parse a comma-separated list of expressions, up to the token `close`, which is not consumed. Store their number. */
-struct lang_node *lang_list(struct lang_parser *p, enum lang_token close, uint32_t *n);
-/* cli/lang/parse/statement.c: parses { statements; value }, a block expression */
-struct lang_node *lang_value_block(struct lang_parser *p);
-struct lang_node *lang_statement(struct lang_parser *p);
-struct lang_node *lang_block(struct lang_parser *p); /* parses { ... }; the current token is then the } */
-void lang_end_scope(struct lang_parser *p); /* ends the scope of the variables that the current block defines */
-/* If the text defines a macro or function of this name, expand its call. The current token follows the name. */
-struct lang_node *lang_expand(struct lang_parser *p, const char *name, uint32_t pos);
-/* If the word, variable or map (with the first character of `name`) is a parameter of the current macro, return it. */
-struct lang_node *lang_parameter(struct lang_parser *p, const char *name, uint32_t pos);
-/* Parse or skip a declaration before the probes: macro, fn, config or a line with #. Returns false at other text. */
-bool lang_declaration(struct lang_parser *p);
-/* Return the LANG_N_FN that `return` ends, or NULL if it ends the probe. */
-struct lang_node *lang_function_node(const struct lang_parser *p);
-bool lang_accept(struct lang_parser *p, enum lang_token token);
-void lang_expect(struct lang_parser *p, enum lang_token token, const char *where);
-bool lang_word_is(const struct lang_parser *p, const char *word);
-void lang_enter_nesting(struct lang_parser *p);
-/* Store size and sign of the integer type with this name. Returns false if there is no such type. */
-bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
-/* Like lang_type_named(), but also accepts floating-point types, which only an address may point to. */
-bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
 /* cli/lang/tree/builtin.c: stores the row of cli/lang/tree/builtins.def for a word or for argN. Returns false if the word is unknown. */
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
 /* Store the row of a word in a probe of the Linux kernel. Returns false if it has no such word. */
@@ -547,8 +471,6 @@ bool lang_is_host(const struct lang_block *block);
 bool lang_host_word_find(const char *word, struct lang_builtin *builtin);
 /* Returns true if the block's program runs in the Linux kernel. */
 bool lang_is_linux(const struct lang_block *block);
-/* cli/lang/parse/linux.c: parses a probe of the Linux kernel. Returns false if the word is none. */
-bool lang_parse_linux(struct lang_lex *x, struct lang_probe *probe, const char *word);
 /* Returns true if the word may have this option in parentheses, as in nsecs(monotonic). */
 bool lang_builtin_option(const char *word, const char *option);
 const char *lang_builtin_options(const char *word); /* returns what may be written in the parentheses */

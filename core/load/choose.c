@@ -7,6 +7,7 @@
  */
 #include "internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,18 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 			       list);
 }
 
+/* Returns true for a place in a function of the Linux kernel, such as vfs_read+0. No GPU kernel is probed at an offset. */
+static bool has_offset(const char *pattern)
+{
+	const char *plus = strrchr(pattern, '+');
+	char *end;
+
+	if (!plus || plus == pattern || !isdigit((unsigned char)plus[1]))
+		return false;
+	strtoul(plus + 1, &end, 0);
+	return !*end;
+}
+
 /*
  * Returns 1 if the program is for a GPU, or 0 if it is for the Linux kernel, by the rules of core/model/sections.def.
  */
@@ -55,6 +68,8 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 		return 0;
 	if (gpubpf_kprobe_is_gpu(name) || gpubpf_pattern_is_glob(section->pattern))
 		return 1;
+	if (has_offset(section->pattern))
+		return 0;
 	if (section->pattern[0] && gpubpf_kernel_has_function(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,
 				 "%s (%s) is left to the Linux kernel, which has a function of that name; pass --gpu "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits the text into tokens. After an error, only LANG_T_END is returned, so that the parser stops. */
-#include "cli/lang/lang.h"
-
 #include <ctype.h>
 #include <string.h>
+
+#include "parse.h"
 
 static const struct {
 	const char *text;

@@ -150,22 +150,86 @@ static const char *plain_name(const char *name)
 static const char *section_of(struct lang_lex *x, const struct provider *p, struct lang_probe *probe, char **part)
 {
 	struct lang *l = x->l;
+	const char *name;
 
-	if (p->values == NOTED)
-		return lang_usdt_section(x, probe, library(l, part[0]), part[2][0] ? part[1] : "",
-					 part[2][0] ? part[2] : part[1]);
 	if (probe->linux_kind == LANG_LINUX_PROFILE)
 		return profile_section(x, part);
 	if (p->values == NONE)
 		return event_section(x, p, part);
-	probe->function = p->values == FIELDS || p->values == ARRAY ? NULL : plain_name(part[p->parts - 1]);
+	name = plain_name(part[p->parts - 1]);
+	probe->function = p->values == FIELDS || p->values == ARRAY ? NULL : lang_copy(l, name, strcspn(name, "+"));
 	if (p->values == PARAMETERS || p->values == ARRAY)
 		return lang_format(l, "%s/%s", p->section, plain_name(part[0]));
 	if (p->values == FIELDS)
 		return lang_format(l, "%s/%s/%s", p->section, part[0], part[1]);
+	/* an offset shows that the probe is one of the Linux kernel, and not of GPU kernels */
 	if (p->parts == 1)
-		return lang_format(l, "%s/%s", p->section, part[0]);
+		return lang_format(l, "%s/%s%s", p->section, name, strchr(name, '+') ? "" : "+0");
 	return lang_format(l, "%s/%s:%s", p->section, library(l, part[0]), part[1]);
+}
+
+/* -- globs, and usdt probes at several places -- */
+
+/* Return the probe, or a copy after it for the next match. */
+static struct lang_probe *next_probe(struct lang_lex *x, struct lang_probe *probe, bool is_first)
+{
+	struct lang_probe *next = is_first ? probe : lang_alloc(x->l, sizeof(*next));
+
+	if (!is_first && next) {
+		*next = *probe;
+		probe->next = next;
+	}
+	return next;
+}
+
+/* Make a probe for each place of the usdt probe FILE:[PROVIDER:]NAME. */
+static void add_usdt(struct lang_lex *x, struct lang_probe *probe, char **part)
+{
+	const char *provider = part[2][0] ? part[1] : "", *name = part[2][0] ? part[2] : part[1];
+	bool is_glob = strpbrk(provider, "*?[") || strpbrk(name, "*?[");
+	struct lang_match *first = lang_usdt_matches(x, library(x->l, part[0]), provider, name);
+
+	for (struct lang_match *m = first; m && probe; m = m->next) {
+		probe = next_probe(x, probe, m == first);
+		if (!probe)
+			break;
+		if (is_glob)
+			probe->section = lang_format(x->l, "usdt:%s:%s", part[0], m->name);
+		probe->linux_section = m->section;
+		probe->usdt = m->arguments;
+	}
+}
+
+/* Make a probe for each name that the glob matches. */
+static void add_globs(struct lang_lex *x, struct lang_probe *probe, const struct provider *p, const char *word, char **part)
+{
+	bool in_file = p->parts == 2 && p->values != FIELDS;
+	const char *where = in_file ? lang_find_file(x->l, library(x->l, part[0])) : part[0];
+	struct lang_match *first = lang_matches(x, probe->linux_kind, word, where, part[p->parts - 1]);
+	char *name[3] = { part[0], part[1], "" };
+
+	for (struct lang_match *m = first; m; m = m->next) {
+		probe = next_probe(x, probe, m == first);
+		if (!probe)
+			break;
+		probe->section = in_file ? lang_format(x->l, "%s:%s:%s", p->name, part[0], m->name) :
+					   lang_format(x->l, "%s:%s", p->name, m->name);
+		name[p->parts - 1] = lang_copy(x->l, m->name, strlen(m->name));
+		if (p->values == FIELDS && name[1])
+			split(name[1], name, 2);
+		probe->linux_section = section_of(x, p, probe, name);
+	}
+}
+
+/* Returns true if a part of the probe may be a glob and is one. */
+static bool is_glob(struct lang_lex *x, const struct provider *p, const char *word, char **part)
+{
+	if (p->values == NONE || !strpbrk(word, "*?["))
+		return false;
+	if (p->parts == 2 && p->values != FIELDS && strpbrk(part[0], "*?["))
+		lang_fail(x->l, x->pos, "name the file; its functions may be a glob",
+			  "%.60s: the name of a file is no glob", word);
+	return true;
 }
 
 bool lang_parse_linux(struct lang_lex *x, struct lang_probe *probe, const char *word)
@@ -185,10 +249,12 @@ bool lang_parse_linux(struct lang_lex *x, struct lang_probe *probe, const char *
 	if (n + (p->values == NOTED || p->values == NONE) < p->parts || (!part[n - 1][0] && p->values != NONE))
 		lang_fail(x->l, x->pos, "uprobe:/bin/app:function, kprobe:function, tracepoint:syscalls:sys_enter_openat",
 			  "%.60s needs %u part%s after %s:", word, p->parts, p->parts == 1 ? "" : "s", p->name);
-	else if (strpbrk(word, "*?["))
-		lang_fail(x->l, x->pos, "name each function in a probe of its own",
-			  "%.60s: globs are only supported for GPU kernels", word);
-	probe->linux_section = section_of(x, p, probe, part);
+	else if (p->values == NOTED)
+		add_usdt(x, probe, part);
+	else if (is_glob(x, p, word, part))
+		add_globs(x, probe, p, word, part);
+	else
+		probe->linux_section = section_of(x, p, probe, part);
 	return true;
 }
 
@@ -365,8 +431,7 @@ static struct lang_node *usdt_argument(struct lang_parser *p, const char *word, 
 	snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, " "), at);
 	n = text[0] && !*end ? argument_node(p, pos, text) : NULL;
 	for (const struct lang_probe *other = p->block->probes->next; other; other = other->next)
-		if (other->usdt && strcmp(other->usdt, p->block->probes->usdt))
-			n = NULL;
+		p->block->splits |= other->usdt && strcmp(other->usdt, p->block->probes->usdt);
 	if (!n)
 		lang_fail(p->l, pos, "readelf -n FILE lists the arguments of a probe, for example 8@%rdi",
 			  text[0] ? "%s cannot be read: its place is %s" : "the usdt probe has no %s%s", word, text);
@@ -415,9 +480,7 @@ struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos)
 	char line[512];
 	FILE *f;
 
-	if (p->block->probes->next)
-		lang_fail(p->l, pos, "write a block for each tracepoint",
-			  "args needs a block with a single tracepoint: the places of fields differ");
+	p->block->splits = true;
 	n->a = lang_node(p, LANG_N_BUILTIN, pos);
 	f = open_format(section);
 	if (!f)
@@ -429,7 +492,7 @@ struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos)
 		fclose(f);
 	if (!found)
 		lang_fail(p->l, p->lex.pos, "the file /sys/kernel/tracing/events/CATEGORY/NAME/format lists the fields",
-			  "the tracepoint has no number or address %.60s", p->lex.string);
+			  "%.100s has no number or address %.60s", p->block->probes->section, p->lex.string);
 	n->value = 8 * n->a->builtin.size;
 	n->a->type.base = LANG_INT;
 	lang_next(&p->lex);
@@ -442,10 +505,8 @@ struct lang_node *lang_parameter_field(struct lang_parser *p, uint32_t pos)
 	struct lang_node *n = lang_node(p, LANG_N_CAST, pos);
 	uint32_t index = 0, bits = 64;
 
-	if (p->block->probes->next)
-		lang_fail(p->l, pos, "write a block for each function",
-			  "args needs a block with a single function: their parameters differ");
-	else if (!lang_btf_parameter(p->l, p->block->probes->function, name, &n->type, &index, &bits))
+	p->block->splits = true;
+	if (!lang_btf_parameter(p->l, p->block->probes->function, name, &n->type, &index, &bits))
 		lang_fail(p->l, p->lex.pos, "bpftool btf dump file /sys/kernel/btf/vmlinux lists the parameters",
 			  "the function %.60s of the Linux kernel has no parameter %.60s", p->block->probes->function,
 			  name);
@@ -462,9 +523,8 @@ static struct lang_node *function_result(struct lang_parser *p, uint32_t pos)
 	struct lang_node *n = lang_node(p, LANG_N_CAST, pos);
 	uint32_t index = 0, bits = 64;
 
-	if (p->block->probes->next)
-		lang_fail(p->l, pos, "write a block for each function", "retval needs a block with a single function");
-	else if (!lang_btf_parameter(p->l, p->block->probes->function, NULL, &n->type, &index, &bits))
+	p->block->splits = true;
+	if (!lang_btf_parameter(p->l, p->block->probes->function, NULL, &n->type, &index, &bits))
 		lang_fail(p->l, pos, "grep NAME /proc/kallsyms lists the functions",
 			  "the Linux kernel has no function %.60s", p->block->probes->function);
 	n->a = lang_node(p, LANG_N_BUILTIN, pos);

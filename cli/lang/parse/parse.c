@@ -60,20 +60,52 @@ static void filter(struct lang_parser *p, struct lang_block *b)
 	lang_expect(p, LANG_T_DIV, "after the filter");
 }
 
-static struct lang_block *parse_block(struct lang_parser *p)
+static void parse_body(struct lang_parser *p, struct lang_block *b)
 {
-	struct lang_block *b = lang_alloc(p->l, sizeof(*b));
-
-	if (!b)
-		return NULL;
 	p->block = b;
 	p->depth = 0;
-	lang_parse_probes(&p->lex, b);
 	filter(p, b);
 	if (p->lex.token != LANG_T_LBRACE)
 		lang_fail(p->l, p->lex.pos, "e.g. gpu/exit/* /lane == 0/ { @ = count(); }",
 			  "a block { ... } is missing after the probe");
 	b->body = lang_block(p);
+}
+
+/* Parse the block again for each probe after the first, because the probes have different places for a field. */
+static void split_block(struct lang_parser *p, struct lang_block *b, const struct lang_lex *after_probes)
+{
+	struct lang_probe *rest = b->probes->next;
+
+	b->probes->next = NULL;
+	while (rest && !p->l->failed) {
+		struct lang_probe *probe = rest;
+
+		b->next = lang_alloc(p->l, sizeof(*b));
+		b = b->next;
+		if (!b)
+			return;
+		rest = probe->next;
+		probe->next = NULL;
+		probe->block = b;
+		b->probes = probe;
+		p->lex = *after_probes;
+		parse_body(p, b);
+	}
+}
+
+static struct lang_block *parse_block(struct lang_parser *p)
+{
+	struct lang_block *b = lang_alloc(p->l, sizeof(*b));
+	struct lang_lex after_probes;
+
+	if (!b)
+		return NULL;
+	p->block = b;
+	lang_parse_probes(&p->lex, b);
+	after_probes = p->lex;
+	parse_body(p, b);
+	if (b->splits)
+		split_block(p, b, &after_probes);
 	return b;
 }
 
@@ -88,7 +120,8 @@ int lang_parse(struct lang *l)
 		if (begins_with(&p.lex, "let")) {
 			declare(&p);
 		} else if (!lang_declaration(&p) && (*end = parse_block(&p))) {
-			end = &(*end)->next;
+			while (*end)
+				end = &(*end)->next;
 		}
 		lang_skip(&p.lex);
 	}

@@ -4,12 +4,12 @@
  * comma-separated list. Quoted text is always part of a pattern. A declaration of the kernel's arguments may follow in
  * parentheses, as in the kernel's source.
  */
-#include "cli/lang/lang.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "core/model/places.h"
+#include "parse.h"
 
 #define PATTERN 255
 
@@ -309,16 +309,22 @@ static void parse_args(struct lang_lex *x, struct lang_block *block)
 		lang_fail(x->l, x->pos, "end them with )", "the arguments are not terminated");
 }
 
-static void number_probe(struct lang_lex *x, struct lang_probe *probe)
+/* Number the probe, and the others that its glob matches. */
+static void number_probes(struct lang_lex *x, struct lang_probe *probe)
 {
 	struct lang *l = x->l;
 
-	if (l->nprobes == LANG_PROBES) {
-		lang_fail(l, x->pos, "use globs", "there are more than %u probes", LANG_PROBES);
-		return;
+	for (; probe; probe = probe->next) {
+		l->ndevice += probe->when == LANG_ON_DEVICE;
+		if (l->nprobes == LANG_PROBES || l->ndevice > LANG_DEVICE_PROBES) {
+			lang_fail(l, x->pos, "use globs", "there are more than %u probes%s",
+				  l->ndevice > LANG_DEVICE_PROBES ? LANG_DEVICE_PROBES : LANG_PROBES,
+				  l->ndevice > LANG_DEVICE_PROBES ? " in GPU kernels" : "");
+			return;
+		}
+		probe->number = l->nprobes;
+		l->probe[l->nprobes++] = probe;
 	}
-	probe->number = l->nprobes;
-	l->probe[l->nprobes++] = probe;
 }
 
 void lang_parse_probes(struct lang_lex *x, struct lang_block *block)
@@ -346,8 +352,9 @@ void lang_parse_probes(struct lang_lex *x, struct lang_block *block)
 			lang_fail(x->l, x->pos, "write a block for each kind of probe",
 				  "host/ probes share a block only with host/ probes");
 		*end = probe;
-		end = &probe->next;
-		number_probe(x, probe);
+		number_probes(x, probe);
+		while (*end)
+			end = &(*end)->next;
 		lang_skip(x);
 		if (x->at < x->l->size && x->l->text[x->at] == '(' && probe->when == LANG_ON_DEVICE) {
 			parse_args(x, block);

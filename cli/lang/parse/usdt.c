@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 /* a probe as its note has it; the places are file offsets */
 struct note {
 	uint64_t at, semaphore;
-	char arguments[256];
+	const char *provider, *name, *arguments;
 };
 
 static const char *const library_folders[] = { "/lib/x86_64-linux-gnu",
@@ -40,8 +41,7 @@ static const char *with_version(struct lang *l, const char *path)
 	return path;
 }
 
-/* Return the path of a program or library, as libbpf finds it. */
-static const char *find_file(struct lang *l, const char *name)
+const char *lang_find_file(struct lang *l, const char *name)
 {
 	const char *path = l->path;
 
@@ -96,10 +96,10 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *header)
 	return NULL;
 }
 
-/* Read one note. Returns true if it has the provider ("": any) and the name. */
-static bool read_note(Elf *elf, const char *data, size_t size, const char *provider, const char *name, struct note *note)
+/* Read one note. Returns true if it is one. */
+static bool read_note(Elf *elf, const char *data, size_t size, struct note *note)
 {
-	const char *own_provider, *own_name, *arguments, *end = data + size;
+	const char *end = data + size;
 	uint64_t word[3]; /* address of the probe, address of .stapsdt.base at the link, address of the semaphore */
 	uint64_t moved;
 	GElf_Shdr base;
@@ -107,48 +107,68 @@ static bool read_note(Elf *elf, const char *data, size_t size, const char *provi
 	if (size < sizeof(word) + 3 || end[-1])
 		return false;
 	memcpy(word, data, sizeof(word));
-	own_provider = data + sizeof(word);
-	own_name = own_provider + strlen(own_provider) + 1;
-	arguments = own_name < end ? own_name + strlen(own_name) + 1 : end;
-	if (arguments >= end || strcmp(own_name, name) || (provider[0] && strcmp(own_provider, provider)))
+	note->provider = data + sizeof(word);
+	note->name = note->provider + strlen(note->provider) + 1;
+	note->arguments = note->name < end ? note->name + strlen(note->name) + 1 : end;
+	if (note->arguments >= end)
 		return false;
 	moved = find_section(elf, ".stapsdt.base", &base) ? base.sh_addr - word[1] : 0;
 	note->at = file_offset(elf, word[0] + moved);
 	note->semaphore = word[2] ? file_offset(elf, word[2] + moved) : 0;
-	snprintf(note->arguments, sizeof(note->arguments), "%s", arguments);
 	return note->at;
 }
 
-static bool find_in(Elf *elf, const char *provider, const char *name, struct note *note)
+/* Add a note to the list, unless it has the same place as another. Returns the end of the list. */
+static struct lang_match **add_match(struct lang *l, struct lang_match *first, struct lang_match **end,
+				     const char *path, const struct note *note)
 {
+	const char *section = lang_format(l, "uprobe/%s:+0x%llx:0x%llx", path, (unsigned long long)note->at,
+					  (unsigned long long)note->semaphore);
+
+	for (const struct lang_match *m = first; m && section; m = m->next)
+		if (!strcmp(m->section, section))
+			return end;
+	*end = section ? lang_alloc(l, sizeof(**end)) : NULL;
+	if (!*end)
+		return end;
+	(*end)->name = lang_format(l, "%s:%s", note->provider, note->name);
+	(*end)->section = section;
+	(*end)->arguments = lang_copy(l, note->arguments, strlen(note->arguments));
+	return &(*end)->next;
+}
+
+static struct lang_match *find_in(struct lang *l, Elf *elf, const char *path, const char *provider, const char *name)
+{
+	struct lang_match *first = NULL, **last = &first;
 	GElf_Shdr header;
 	Elf_Scn *s = find_section(elf, ".note.stapsdt", &header);
 	Elf_Data *data = s ? elf_getdata(s, NULL) : NULL;
 	size_t at = 0, next, name_at, desc_at;
+	struct note note;
 	GElf_Nhdr n;
 
-	while (data && (next = gelf_getnote(data, at, &n, &name_at, &desc_at))) {
-		if (n.n_type == 3 && read_note(elf, (const char *)data->d_buf + desc_at, n.n_descsz, provider, name, note))
-			return true;
+	while (data && !l->failed && (next = gelf_getnote(data, at, &n, &name_at, &desc_at))) {
+		if (n.n_type == 3 && read_note(elf, (const char *)data->d_buf + desc_at, n.n_descsz, &note) &&
+		    !fnmatch(name, note.name, 0) && (!provider[0] || !fnmatch(provider, note.provider, 0)))
+			last = add_match(l, first, last, path, &note);
 		at = next;
 	}
-	return false;
+	return first;
 }
 
-const char *lang_usdt_section(struct lang_lex *x, struct lang_probe *probe, const char *binary, const char *provider,
-			      const char *name)
+struct lang_match *lang_usdt_matches(struct lang_lex *x, const char *binary, const char *provider, const char *name)
 {
-	const char *path = find_file(x->l, binary);
-	struct note note = { 0 };
-	bool found = false;
+	const char *path = lang_find_file(x->l, binary);
+	struct lang_match *found = NULL;
 	Elf *elf = NULL;
 	int fd;
 
 	elf_version(EV_CURRENT);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0)
 		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	found = elf && find_in(elf, provider, name, &note);
+	if (elf)
+		found = find_in(x->l, elf, path, provider, name);
 	elf_end(elf);
 	if (fd >= 0)
 		close(fd);
@@ -157,7 +177,5 @@ const char *lang_usdt_section(struct lang_lex *x, struct lang_probe *probe, cons
 			  fd < 0 ? "%.100s cannot be read, so the usdt probe %.60s is not known" :
 				   "%.100s has no usdt probe %.60s",
 			  path, name);
-	probe->usdt = lang_copy(x->l, note.arguments, strlen(note.arguments));
-	return lang_format(x->l, "uprobe/%s:+0x%llx:0x%llx", path, (unsigned long long)note.at,
-			   (unsigned long long)note.semaphore);
+	return found;
 }

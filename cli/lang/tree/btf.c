@@ -9,7 +9,7 @@
 
 static const struct lang_ctype *read_type(struct lang *l, uint32_t id);
 
-static struct btf *kernel_types(struct lang *l)
+struct btf *lang_btf(struct lang *l)
 {
 	if (l->btf || l->btf_failed)
 		return l->btf;
@@ -129,7 +129,7 @@ const struct lang_ctype *lang_ctype_target(struct lang *l, const struct lang_cty
 const struct lang_record *lang_btf_record(struct lang *l, const char *name)
 {
 	bool is_union = !strncmp(name, "union ", 6);
-	const struct btf *btf = kernel_types(l);
+	const struct btf *btf = lang_btf(l);
 	int id = btf ? btf__find_by_name_kind(btf, name + (is_union ? 6 : 7), is_union ? BTF_KIND_UNION : BTF_KIND_STRUCT) :
 		       -1;
 
@@ -138,7 +138,7 @@ const struct lang_record *lang_btf_record(struct lang *l, const char *name)
 
 bool lang_btf_enumerator(struct lang *l, const char *name, uint64_t *value)
 {
-	const struct btf *btf = kernel_types(l);
+	const struct btf *btf = lang_btf(l);
 
 	for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
@@ -188,7 +188,7 @@ void lang_btf_members(struct lang *l, struct lang_record *r)
 bool lang_btf_parameter(struct lang *l, const char *function, const char *name, struct lang_type *type, uint32_t *index,
 			uint32_t *bits)
 {
-	const struct btf *btf = kernel_types(l);
+	const struct btf *btf = lang_btf(l);
 	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 	const struct lang_ctype *c = NULL;

@@ -14,10 +14,15 @@
 #include "core/load/linux_progs.h"
 #include "private.h"
 
+#define MAX_NOTES 8 /* maximum number of programs of an object for which a note has the reason */
+
 static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object *object, const char *why)
 {
-	for (uint32_t i = 0; i < object->nhost; i++)
+	for (uint32_t i = 0; i < object->nhost && i < MAX_NOTES; i++)
 		gpubpf_load_note(gpubpf_session_loaded(s), "program %s is not attached: %s", object->host[i], why);
+	if (object->nhost > MAX_NOTES)
+		gpubpf_load_note(gpubpf_session_loaded(s), "%u more programs are not attached for the same reason",
+				 object->nhost - MAX_NOTES);
 }
 
 static void share_array(struct gpubpf_linux *kernel, struct gpubpf_map *map)
@@ -82,18 +87,26 @@ int gpubpf_linux_progs_load(struct gpubpf_session *s)
 	return 0;
 }
 
-void gpubpf_linux_progs_attach(struct gpubpf_session *s)
+static void attach_object(struct gpubpf_session *s, struct gpubpf_linux *kernel, const struct gpubpf_loaded_object *object)
 {
+	uint32_t failed = 0;
 	char why[600];
 
-	for (uint32_t i = 0; s->kernel_bpf && i < s->kernel_bpf->nprogs; i++) {
-		const struct gpubpf_loaded_object *object = &gpubpf_session_loaded(s)->objects[i];
+	for (uint32_t p = 0; p < object->nhost; p++)
+		if (gpubpf_linux_attach(kernel, object, p, gpubpf_session_attach_pattern(s, object->host[p]), why,
+					sizeof(why)) < 0 &&
+		    ++failed <= MAX_NOTES)
+			gpubpf_session_note(s, "program %s is not attached: %s", object->host[p], why);
+	if (failed > MAX_NOTES)
+		gpubpf_session_note(s, "%u more programs are not attached, of %u in all", failed - MAX_NOTES,
+				    object->nhost);
+}
 
-		for (uint32_t p = 0; s->kernel_bpf->progs[i] && p < object->nhost; p++)
-			if (gpubpf_linux_attach(s->kernel_bpf->progs[i], object, p,
-						gpubpf_session_attach_pattern(s, object->host[p]), why, sizeof(why)) < 0)
-				gpubpf_session_note(s, "program %s is not attached: %s", object->host[p], why);
-	}
+void gpubpf_linux_progs_attach(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->kernel_bpf && i < s->kernel_bpf->nprogs; i++)
+		if (s->kernel_bpf->progs[i])
+			attach_object(s, s->kernel_bpf->progs[i], &gpubpf_session_loaded(s)->objects[i]);
 }
 
 void gpubpf_linux_progs_detach(struct gpubpf_session *s)

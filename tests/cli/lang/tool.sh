@@ -50,7 +50,12 @@ else
 	if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat/format ]; then
 		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { printf("%s %d\n", str(args.filename), uid); @ = count(); }' -- cat /etc/hostname
 		is 0 "a tracepoint"; says "^/etc/hostname $(id -u)$" "has the fields of its format"
-		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat { @ = max(args.none); }' -- true; is 125 "a field that does not exist"; says '^gpubpf: -e:1:53: the tracepoint has no number or address none$' "is refused"
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat { @ = max(args.none); }' -- true; is 125 "a field that does not exist"; says '^gpubpf: -e:1:53: tracepoint:syscalls:sys_enter_openat has no number or address none$' "is refused"
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_newfstat[a]*, tracepoint:syscalls:sys_enter_openat* /comm == "cat"/ { @[probe] = count(); @f[str(args.filename)] = max(args.flag); }' -- cat /etc/hostname
+		is 125 "a field that one of several tracepoints has"; says 'sys_enter_openat has no number or address flag$' "is refused at the others"
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_newfstat[a]*, tracepoint:syscalls:sys_enter_openat* /comm == "cat"/ { @[probe] = count(); @f[str(args.filename)] = max(args.filename > 0); }' -- cat /etc/hostname
+		is 0 "a glob of tracepoints"; says '^@\[tracepoint:syscalls:sys_enter_openat\]: [1-9]' "attaches to each"; says '^@f\[/etc/hostname\]: 1$' "with the places of its own fields"
+		run "$GPUBPF" -e 'tracepoint:syscalls:none_* { @ = 1; }' -- true; is 125 "a glob of tracepoints that matches nothing"; says 'tracepoint:syscalls:none_\* matches nothing$' "is refused"
 	else
 		skip "tracepoints" "tracefs is not mounted"
 	fi
@@ -59,8 +64,8 @@ else
 	run "$GPUBPF" -e 'profile:hz:999 /comm == "'$busy'"/ { @[comm] = count(); @u[ustack(2)] = count(); @k[kstack(2)] = count(); } END { print(@["'$busy'"] > 0); }' -- "$T/$busy" -c 'i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done'
 	is 0 "profile"; says '^true$' "samples a busy process"; says '^@u\[$' "with its stack"
 	cp "$(command -v sh)" "$T/gone"
-	run "$GPUBPF" -e 'profile:hz:999 /comm == "gone'$$'"/ { print(ustack(2)); exit(); }' -- timeout 280 sh -c 'exec 3< "$1"; rm "$1"; exec /proc/self/fd/3 -c "$2" "$3" "$4"' sh "$T/gone" \
-		'printf %s "$0" > /proc/$$/comm; while :; do while read -r line; do case $line in *"("*) exit;; esac; done < "$1"; done' gone$$ "$T/err"
+	run "$GPUBPF" -e 'profile:hz:999 /comm == "gone'$$'"/ { print(ustack(2)); }' -- timeout 280 sh -c 'exec 3< "$1"; rm "$1"; exec /proc/self/fd/3 -c "$2" "$3" "$4"' sh "$T/gone" \
+		'printf %s "$0" > /proc/$$/comm; while :; do while read -r line; do case $line in *"gone (deleted)+"*) exit;; esac; done < "$1"; done' gone$$ "$T/err"
 	is 0 "a program whose file was removed"; says "0x[0-9a-f]* (.*/gone (deleted)+0x" "has addresses in its stacks"
 	run "$GPUBPF" -e 'software:faults:1 /comm == "'$mine'"/ { @ = count(); @a[curtask->comm, pcomm != "", ppid > 0, username, cgroup > 0] = count(); } END { print(@ > 0); }' -- "$T/$mine" /
 	is 0 "events of software"; says '^true$' "are counted"; says "^@a\[$mine, true, true, $(id -un), true\]: " "with members of the task"
@@ -68,8 +73,8 @@ else
 	run "$GPUBPF" -e 'fentry:vfs_read { @ = max(args.count); } fexit:vfs_read { @r = max(retval); @n[args.file->f_mode > 0] = count(); }' -- cat /etc/hostname; is 0 "fentry"; says '^@: [1-9]\|is not attached' "counts or is reported"
 	python=$(ls /usr/bin/python3.?? 2> /dev/null | head -1)
 	if readelf -n "$python" 2> /dev/null | grep -q 'Name: gc__start'; then
-		run "$GPUBPF" -e "usdt:$python:python:gc__start /comm == \"gc\"/ { @start[arg0] = count(); } usdt:$python:gc__done /comm == \"gc\"/ { @done = sum(arg0 < 1000000000); } END { print((@start[2] > 2, @done > 2)); }" -- "$python" -c 'import gc; open("/proc/self/comm", "w").write("gc"); [gc.collect() for i in range(3)]'
-		is 0 "usdt probes"; says '^(true, true)$' "have their arguments"
+		run "$GPUBPF" -e "usdt:$python:python:gc__start /comm == \"gc\"/ { @start[arg0] = count(); } usdt:$python:gc__done /comm == \"gc\"/ { @done = sum(arg0 < 1000000000); } usdt:$python:py*:gc__* /comm == \"gc\"/ { @glob[probe == \"usdt:$python:python:gc__start\"] = max(arg0 >= 0); } END { print((@start[2] > 2, @done > 2)); print((has_key(@glob, true), has_key(@glob, false))); }" -- "$python" -c 'import gc; open("/proc/self/comm", "w").write("gc"); [gc.collect() for i in range(3)]'
+		is 0 "usdt probes"; says '^(true, true)$' "have their arguments"; [ "$(grep -c '^(true, true)$' "$T/err")" = 2 ]; ok $? "and a glob attaches to several"
 	else
 		skip "usdt probes" "no python with usdt probes"
 	fi
@@ -81,11 +86,26 @@ for i in range(20000):
     time.sleep(0.01)
 print("printed" if i < 19999 else "never")' "$T/err"
 	is 0 "stacks of programs"; prints '^printed$' "are printed while the program runs"; says '^malloc 1$' "with func and registers"; says 'malloc+0$' "and their functions"
+	run "$GPUBPF" -e 'uprobe:libc:*alloc /comm == "'$mine'"/ { @[func, probe] = count(); }' -- "$T/$mine" /; is 0 "a glob of functions"; says '^@\[malloc, uprobe:libc:malloc\]: [1-9]' "attaches to each"; says '^@\[[a-z_]*c*alloc, ' "with its name"
 	run "$GPUBPF" -e 'uprobe:/bin/ls:no_such_function { @ = count(); }' -- true; is 0 "a function that does not exist"; says 'is not attached' "is reported"
 fi
 run "$GPUBPF" -e 'uprobe:/bin/ls { @ = 1; }' -- true; is 125 "a probe without a function"; says '^gpubpf: -e:1:1: uprobe:/bin/ls needs 2 parts after uprobe:$' "is refused"
 run "$GPUBPF" -e 'uprobe:/bin/ls:main { @ = lid; }' -- true; is 125 "a word of GPU kernels"; says '^gpubpf: -e:1:27: lid is not available at uprobe:/bin/ls:main$' "is refused"
-run "$GPUBPF" -e 'kprobe:vfs_* { @ = 1; }' -- true; is 125 "a glob"; says 'globs are only supported for GPU kernels' "is refused"
+run "$GPUBPF" run --emit "$T/k.bpf.o" -e 'gpu/exit/none* { @ = 1; } kprobe:vfs_rea[dl]* { @ = 1; } kretprobe:vmlinux:vfs_read { @ = 2; }'; is 0 "a glob of kernel functions"
+readelf -SW "$T/k.bpf.o" | grep -c ' kprobe/vfs_read+0' > "$T/out"; prints '^1$' "becomes a program for each"; readelf -SW "$T/k.bpf.o" | grep -c ' kprobe/vfs_write' > "$T/out"; prints '^0$' "that matches"
+run "$GPUBPF" -e 'kprobe:no_such_function { @ = 1; }' -- true; says 'program linux_1 is not attached' "a kprobe is never one of GPU kernels"
+run "$GPUBPF" run --emit "$T/two.bpf.o" -e "uprobe:$(dirname "$GPUBPF")/hooks/libgpubpf-agent.so:dlsy[m] { @ = 1; } gpu/exit/none* { @ = 1; }"; readelf -sW "$T/two.bpf.o" | grep -c ' linux_' > "$T/out"; prints '^1$' "a function with two symbols has one probe"
+if [ -r /sys/kernel/btf/vmlinux ]; then
+	code() { readelf -x "fentry/$1" "$T/f.bpf.o" | grep ' 0x'; }
+	run "$GPUBPF" run --emit "$T/f.bpf.o" -e 'fentry:vfs_open, fentry:vfs_rea[d] { @ = max((uint64)args.file); } gpu/exit/none* { @b = 1; }'; is 0 "functions with parameters of the same name"
+	[ "$(code vfs_open)" != "$(code vfs_read)" ]; ok $? "have them at their own places"
+else
+	skip "parameters of several functions" "the Linux kernel has no BTF"
+fi
+run "$GPUBPF" -e 'kprobe:* { @ = 1; }' -- true; is 125 "a glob that matches too much"; says '^gpubpf: -e:1:1: kprobe:\* matches [0-9]* probes; the maximum is 1024$' "states the limit"; says '^try: use a longer glob$' "and what to do"
+run "$GPUBPF" -e 'kprobe:no_such_[f]unction { @ = 1; }' -- true; is 125 "a glob without a match"; says 'kprobe:no_such_\[f\]unction matches nothing' "is refused"
+run "$GPUBPF" -e 'uprobe:/bin/l*:main { @ = 1; }' -- true; is 125 "a glob of files"; says 'uprobe:/bin/l\*:main: the name of a file is no glob' "is refused"
+run "$GPUBPF" -e 'uprobe:/none/app:* { @ = 1; }' -- true; is 125 "a glob in a file that does not exist"; says 'uprobe:/none/app:\* cannot be expanded' "is refused"
 run "$GPUBPF" -e 'profile:hz:x { @ = 1; }' -- true; is 125 "a profile without a number"; says 'not an interval of samples' "is refused"
 run "$GPUBPF" -e 'software:nothing:1 { @ = 1; }' -- true; is 125 "an event that does not exist"; says 'software:nothing is not an event' "is refused"
 run "$GPUBPF" -e 'iter:task { @ = 1; }' -- true; is 125 "iter"; says 'probes of this kind are not supported: iter:task' "is refused"
