@@ -29,13 +29,14 @@
 #define LANG_OPERATORS 1000
 #define LANG_HEIGHT 1200               /* maximum nesting depth of expressions after macros are expanded */
 #define LANG_VISITS (8u << 20)         /* maximum number of expressions that are checked, in all passes together */
-#define LANG_LEXED_SIZE (16u << 20)    /* maximum bytes of the text after #define and macros are expanded */
+#define LANG_LEXED_SIZE (4u << 20)     /* maximum bytes of the text after #define and macros are expanded */
 #define LANG_MAPS 64
 #define LANG_VARS 64                   /* maximum number of variables ($x) of a probe */
 #define LANG_KEYS 8                    /* maximum number of elements of a key */
 #define LANG_KEY_SIZE 256              /* maximum bytes of a key */
 #define LANG_VALUE_SIZE 384            /* maximum bytes of a tuple */
 #define LANG_BUFFER_SIZE 64            /* maximum bytes of buf() */
+#define LANG_JOINED 16                 /* maximum number of strings that join() prints */
 #define LANG_KEPT_FRAMES 16            /* frames of ustack and kstack in a probe of the Linux kernel */
 #define LANG_MAX_KEPT_FRAMES 30
 #define LANG_LOOP_STEPS (8u << 20)     /* maximum number of iterations of a loop with known bounds: GPUBPF_LOOP_MAX */
@@ -128,7 +129,8 @@ enum lang_source {
 	LANG_SOURCE_COMM,
 	LANG_SOURCE_FUNCTION, /* in a probe of the Linux kernel: the name of the function */
 	LANG_SOURCE_FRAMES,
-	LANG_SOURCE_HOST, /* in BEGIN, END and interval: at is an enum lang_host_word */
+	LANG_SOURCE_PLACE, /* an array in the record of a tracepoint; size: 0, or 4 if the field there has the offset */
+	LANG_SOURCE_HOST,  /* in BEGIN, END and interval: at is an enum lang_host_word */
 };
 
 enum lang_host_word {
@@ -299,6 +301,7 @@ struct lang_probe {
 	const char *linux_section;
 	enum lang_linux_kind linux_kind;
 	const char *function; /* only for LANG_IN_LINUX: the value of `func`, or NULL */
+	const char *file;     /* only for uprobe, uretprobe and usdt: the path of the program or library */
 	const char *usdt;     /* only for a usdt probe: where its arguments are, as the compiler noted it */
 	uint32_t number;      /* index of the probe among all probes */
 	uint64_t every_ns;    /* only for LANG_INTERVAL: the period in ns */

@@ -98,7 +98,9 @@ static void check_time(struct check *c, struct lang_node *n)
 /* Check an address that str() or buf() reads from. An array of the application's memory is the address of its first element. */
 static struct lang_type check_memory(struct check *c, struct lang_node *n)
 {
-	return n->kind == LANG_N_MEMBER || n->kind == LANG_N_READ ? check_expr(c, n) : check_value(c, n, false);
+	bool may_be_array = n->kind == LANG_N_MEMBER || n->kind == LANG_N_READ || n->kind == LANG_N_BUILTIN;
+
+	return may_be_array ? check_expr(c, n) : check_value(c, n, false);
 }
 
 /* Check str(address), str(address, bytes) or str($1). str($1) yields the text of the parameter. */
@@ -134,14 +136,21 @@ static struct lang_type check_buf(struct check *c, struct lang_node *n)
 	struct lang_node *bytes = n->list->next;
 	uint32_t size = bytes && bytes->kind == LANG_N_NUMBER ? (uint32_t)bytes->value : LANG_BUFFER_SIZE;
 
-	if (check_memory(c, n->list).base != LANG_ARRAY)
+	struct lang_type type = check_memory(c, n->list);
+
+	if (!bytes && n->list->kind == LANG_N_STRING && n->list->text[0] && strlen(n->list->text) < size)
+		size = (uint32_t)strlen(n->list->text);
+	if (check_is_text(type))
+		check_value(c, n->list, true);
+	else if (type.base != LANG_ARRAY)
 		check_number(c, n->list);
 	else if (!bytes && n->list->type.c->bytes && n->list->type.c->bytes < size)
 		size = n->list->type.c->bytes;
 	if (bytes)
 		check_number(c, bytes);
-	if (c->host)
-		check_fail(c, n, "read it in a gpu/ probe, and store it in a map", "only gpu/ probes can call buf()");
+	if (c->host && !check_is_text(type))
+		check_fail(c, n, "read it in a gpu/ probe, and store it in a map",
+			   "BEGIN, END and interval can only call buf() with a string");
 	else if (bytes && bytes->kind == LANG_N_NUMBER && (!bytes->value || bytes->value > LANG_BUFFER_SIZE))
 		lang_fail(c->l, bytes->pos, "read it in parts", "buf() reads 1 to %u bytes", LANG_BUFFER_SIZE);
 	return (struct lang_type){ LANG_BUFFER, .bytes = size };
@@ -176,10 +185,76 @@ static struct lang_type check_strings(struct check *c, struct lang_node *n)
 /* Check strerror(n) and similar functions. The host finds the text when it prints the number. */
 static struct lang_type check_label(struct check *c, struct lang_node *n)
 {
+	static const enum lang_label labels[LANG_FUNCTIONS] = { [LANG_F_STRERROR] = LANG_LABEL_ERROR,
+								[LANG_F_KSYM] = LANG_LABEL_KERNEL_SYMBOL,
+								[LANG_F_SYSCALL_NAME] = LANG_LABEL_SYSCALL,
+								[LANG_F_CGROUP_PATH] = LANG_LABEL_CGROUP };
+
 	check_number(c, n->list);
-	return (struct lang_type){ LANG_LABEL, .label = n->function->id == LANG_F_STRERROR ? LANG_LABEL_ERROR :
-							n->function->id == LANG_F_KSYM     ? LANG_LABEL_KERNEL_SYMBOL :
-											     LANG_LABEL_IP4 };
+	return (struct lang_type){ LANG_LABEL, .label = labels[n->function->id] };
+}
+
+static uint32_t array_bytes(struct lang_type type)
+{
+	return type.base == LANG_ARRAY ? type.c->bytes : 0;
+}
+
+/* Check ntop(address) and ntop(family, address). The address is a number, or an array of 4 or 16 bytes. */
+static struct lang_type check_ntop(struct check *c, struct lang_node *n)
+{
+	struct lang_type type;
+
+	if (n->list->next) {
+		check_number(c, n->list);
+		n->list = n->list->next; /* the type of the address shows its family */
+	}
+	type = check_memory(c, n->list);
+	if (array_bytes(type) == 16)
+		return (struct lang_type){ LANG_BUFFER, .bytes = 16, .label = LANG_LABEL_IP6 };
+	if (array_bytes(type) == 4)
+		n->value = 4;
+	else if (!check_is_number(type) && !c->learning)
+		check_fail(c, n->list, "ntop(args.saddr)", "ntop() expects a number, or an array of 4 or 16 bytes");
+	return (struct lang_type){ LANG_LABEL, .label = LANG_LABEL_IP4 };
+}
+
+/* Check macaddr(address). */
+static struct lang_type check_macaddr(struct check *c, struct lang_node *n)
+{
+	struct lang_type type = check_memory(c, n->list);
+
+	n->value = 6;
+	if (type.base != LANG_ARRAY && type.base != LANG_RECORD && !check_is_number(type) && !c->learning)
+		check_fail(c, n->list, "macaddr(args.addr)", "macaddr() expects an address");
+	else if (c->host)
+		check_fail(c, n, "read it in another probe, and store it in a map",
+			   "BEGIN, END and interval cannot call macaddr()");
+	return (struct lang_type){ LANG_LABEL, .label = LANG_LABEL_MAC };
+}
+
+/* Refuse a function that only probes of the Linux kernel can call. */
+static void need_linux(struct check *c, const struct lang_node *n, const char *instead)
+{
+	if (!lang_is_linux(c->block))
+		lang_fail(c->l, n->pos, instead, "%s() is only for probes of the Linux kernel", n->function->name);
+}
+
+static struct lang_type check_usym(struct check *c, struct lang_node *n)
+{
+	need_linux(c, n, "use kernel or func; both are names and print as text");
+	check_number(c, n->list);
+	return (struct lang_type){ LANG_FRAME_LIST, .bytes = 1, .label = LANG_LABEL_FUNCTION };
+}
+
+static void check_join(struct check *c, struct lang_node *n)
+{
+	struct lang_type type = check_memory(c, n->list);
+
+	need_linux(c, n, "use printf() to print values");
+	if (type.base != LANG_ARRAY && !check_is_number(type) && !c->learning)
+		check_fail(c, n->list, "join(args.argv)", "join() expects the address of an array of addresses");
+	if (n->list->next && n->list->next->kind != LANG_N_STRING)
+		check_fail(c, n->list->next, "join(args.argv, \", \")", "the text between the strings must be a literal");
 }
 
 static struct lang_type check_bswap(struct check *c, struct lang_node *n)
@@ -274,8 +349,18 @@ static struct lang_type call_type(struct check *c, struct lang_node *n)
 		return check_strings(c, n);
 	case LANG_F_STRERROR:
 	case LANG_F_KSYM:
-	case LANG_F_NTOP:
+	case LANG_F_SYSCALL_NAME:
+	case LANG_F_CGROUP_PATH:
 		return check_label(c, n);
+	case LANG_F_NTOP:
+		return check_ntop(c, n);
+	case LANG_F_MACADDR:
+		return check_macaddr(c, n);
+	case LANG_F_USYM:
+		return check_usym(c, n);
+	case LANG_F_JOIN:
+		check_join(c, n);
+		break;
 	case LANG_F_BSWAP:
 		return check_bswap(c, n);
 	case LANG_F_LEN:

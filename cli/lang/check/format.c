@@ -31,7 +31,7 @@ static bool is_printed_as_text(struct lang_type type)
 {
 	return type.base == LANG_KERNEL || type.base == LANG_STACK || type.base == LANG_TIME ||
 	       type.base == LANG_PROCESS || type.base == LANG_LABEL || type.base == LANG_FRAME_LIST ||
-	       type.base == LANG_TUPLE || check_is_text(type);
+	       type.base == LANG_TUPLE || (type.base == LANG_BUFFER && type.label) || check_is_text(type);
 }
 
 /* Returns true if the conversion prints values of this type. %s prints true and false, too. */

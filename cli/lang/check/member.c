@@ -176,7 +176,8 @@ static struct lang_type read_characters(struct check *c, struct lang_node *n, ui
 
 struct lang_type check_array_value(struct check *c, struct lang_node *n, struct lang_type type)
 {
-	if (type.base == LANG_ARRAY && type.c->of->is_char && (n->kind == LANG_N_MEMBER || n->kind == LANG_N_READ))
+	if (type.base == LANG_ARRAY && type.c->of->is_char &&
+	    (n->kind == LANG_N_MEMBER || n->kind == LANG_N_READ || n->kind == LANG_N_BUILTIN))
 		return read_characters(c, n, type.c->n);
 	if ((type.base == LANG_ARRAY || type.base == LANG_RECORD) && !c->learning)
 		check_fail(c, n,

@@ -85,6 +85,8 @@ struct lang_type check_builtin(struct check *c, struct lang_node *n)
 			b->source == LANG_SOURCE_ELAPSED ||
 			(b->source == LANG_SOURCE_HELPER && (b->at == 5 || b->at == 7));
 
+	if (b->source == LANG_SOURCE_PLACE)
+		return n->type;
 	if (c->host && !anywhere)
 		lang_fail(c->l, n->pos, "use it in a gpu/ probe",
 			  "%s is for GPU probes, not for BEGIN, END and interval", b->name);

@@ -7,7 +7,16 @@
 
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
-enum { LOOKUP = 1, CLOCK = 5, RESERVE = 131, SUBMIT = 132 };
+enum {
+	LOOKUP = 1,
+	CLOCK = 5,
+	PROBE_READ = 112,
+	PROBE_READ_KERNEL = 113,
+	PROBE_READ_STR = 114,
+	PROBE_READ_KERNEL_STR = 115,
+	RESERVE = 131,
+	SUBMIT = 132
+};
 
 struct lang_node *lang_record_args(const struct lang_node *call)
 {
@@ -27,6 +36,8 @@ uint32_t lang_record_size(const struct lang_node *call)
 
 	for (const struct lang_node *a = lang_record_args(call); a; a = a->next)
 		size += lang_size(a->type);
+	if (call->function->id == LANG_F_JOIN)
+		size += 8 + LANG_JOINED * GPUBPF_CTX_NAME;
 	return size;
 }
 
@@ -80,14 +91,43 @@ static void fill_record(struct gen *g, const struct lang_node *args, int at)
 	}
 }
 
-void gen_action(struct gen *g, const struct lang_node *call)
+/*
+ * Read the strings of join() into the record at r7: their number, and 64 bytes for each. The stack is too small for them.
+ * The address of the array is at r10 + from. An address 0 ends the array.
+ */
+static void read_strings(struct gen *g, const struct lang_node *array, int from)
 {
-	const struct lang_node *args = lang_record_args(call);
-	uint32_t none = gen_label(g), size;
-	int first = -(int)g->frame;
+	bool in_kernel = gen_reads_kernel(g, array);
+	uint32_t end = gen_label(g);
+	int string = gen_push(g, 8);
 
-	g->is_result_used = true;
-	size = compute_args(g, args);
+	for (int i = 0; i < LANG_JOINED; i++) {
+		gen_imm(g, R1, (uint64_t)i);
+		gen_store(g, R7, 8, R1, 8);
+		gen_imm(g, R1, 0);
+		gen_store(g, R10, string, R1, 8);
+		gen_mov(g, R1, R10);
+		gen_alu_imm(g, BPF_ADD, R1, string);
+		gen_imm(g, R2, 8);
+		gen_load(g, R3, R10, from, 8);
+		gen_alu_imm(g, BPF_ADD, R3, 8 * i);
+		gen_call(g, in_kernel ? PROBE_READ_KERNEL : PROBE_READ);
+		gen_load(g, R3, R10, string, 8);
+		gen_jump_imm(g, BPF_JEQ, R3, 0, end);
+		gen_mov(g, R1, R7);
+		gen_alu_imm(g, BPF_ADD, R1, 16 + GPUBPF_CTX_NAME * i);
+		gen_imm(g, R2, GPUBPF_CTX_NAME);
+		gen_call(g, in_kernel ? PROBE_READ_KERNEL_STR : PROBE_READ_STR);
+	}
+	gen_imm(g, R1, LANG_JOINED);
+	gen_store(g, R7, 8, R1, 8);
+	gen_place_label(g, end);
+	gen_pop(g, 8);
+}
+
+/* r0 = a new record of the action, which begins with the numbers of the action and of the probe. If there is none, jump. */
+static void reserve(struct gen *g, const struct lang_node *call, uint32_t none)
+{
 	gen_map_address(g, R1, gen_internal_map(g, LANG_INTERNAL_RECORDS));
 	gen_imm(g, R2, lang_record_size(call));
 	gen_imm(g, R3, 0);
@@ -95,6 +135,38 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_imm(g, R1, (uint32_t)call->action | (uint64_t)g->probe->number << 32);
 	gen_store(g, R0, 0, R1, 8);
+}
+
+static void join(struct gen *g, const struct lang_node *call)
+{
+	uint32_t none = gen_label(g);
+	int from = gen_push(g, 8);
+
+	gen_expr(g, call->list);
+	gen_store(g, R10, from, R0, 8);
+	reserve(g, call, none);
+	gen_mov(g, R7, R0);
+	read_strings(g, call->list, from);
+	gen_mov(g, R1, R7);
+	gen_imm(g, R2, 0);
+	gen_call(g, SUBMIT);
+	gen_place_label(g, none);
+	gen_pop(g, 8);
+}
+
+void gen_action(struct gen *g, const struct lang_node *call)
+{
+	const struct lang_node *args = lang_record_args(call);
+	uint32_t none = gen_label(g), size;
+	int first = -(int)g->frame;
+
+	g->is_result_used = true;
+	if (call->function->id == LANG_F_JOIN) {
+		join(g, call);
+		return;
+	}
+	size = compute_args(g, args);
+	reserve(g, call, none);
 	fill_record(g, args, first);
 	gen_mov(g, R1, R0);
 	gen_imm(g, R2, 0);

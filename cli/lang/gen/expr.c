@@ -137,6 +137,16 @@ static void emit_builtin(struct gen *g, const struct lang_node *n)
 	case LANG_SOURCE_DURATION:
 		gen_load(g, R0, gen_frame(g), g->duration, 8);
 		break;
+	case LANG_SOURCE_PLACE:
+		gen_mov(g, R0, R9);
+		gen_alu_imm(g, BPF_ADD, R0, (int32_t)b->at);
+		if (!b->size)
+			break;
+		gen_load(g, R1, R9, b->at, b->size);
+		gen_alu_imm(g, BPF_AND, R1, UINT16_MAX); /* the low half is the offset in the record, the high one the size */
+		gen_mov(g, R0, R9);
+		gen_alu(g, BPF_ADD, R0, R1);
+		break;
 	case LANG_SOURCE_ELAPSED:
 		gen_call(g, CLOCK);
 		gen_imm(g, R1, g->l->start_ns);
@@ -461,6 +471,8 @@ static void call(struct gen *g, const struct lang_node *n)
 		gen_has_key(g, n->list);
 	else if (n->function->id == LANG_F_STRFTIME)
 		gen_expr(g, n->list->next);
+	else if (n->type.base == LANG_LABEL && n->value)
+		gen_read_bytes(g, n->list, (uint32_t)n->value);
 	else if (n->type.base == LANG_LABEL)
 		gen_expr(g, n->list);
 	else if (functions[n->function->id])

@@ -169,6 +169,7 @@ int gen_temporary(struct gen *g, const struct lang_node *n, uint32_t *size);
 
 /* r0 = *a, a[b], a.member or a->member; 0 where nothing is readable */
 void gen_read(struct gen *g, const struct lang_node *n);
+void gen_read_bytes(struct gen *g, const struct lang_node *address, uint32_t bytes); /* r0 = the bytes there, the first lowest */
 void gen_place(struct gen *g, const struct lang_node *n); /* r0 = the address of a READ or MEMBER */
 
 /* -- text.c -- */

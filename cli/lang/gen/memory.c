@@ -223,8 +223,8 @@ void gen_place(struct gen *g, const struct lang_node *n)
 	address_of(g, n->a);
 }
 
-/* r0 = the number at address r0, or 0 */
-static void read_number(struct gen *g, const struct lang_node *n, uint32_t bytes)
+/* r0 = the bytes at address r0, or 0. `address` is the expression that yielded the address. */
+static void read_at(struct gen *g, const struct lang_node *address, uint32_t bytes)
 {
 	int at = gen_push(g, 8);
 
@@ -234,9 +234,15 @@ static void read_number(struct gen *g, const struct lang_node *n, uint32_t bytes
 	gen_mov(g, R1, R10);
 	gen_alu_imm(g, BPF_ADD, R1, at);
 	gen_imm(g, R2, bytes);
-	gen_call(g, gen_reads_kernel(g, n->a) ? PROBE_READ_KERNEL : PROBE_READ);
-	gen_load(g, R0, R10, at, bytes);
+	gen_call(g, gen_reads_kernel(g, address) ? PROBE_READ_KERNEL : PROBE_READ);
+	gen_load(g, R0, R10, at, bytes & (bytes - 1) ? 8 : bytes);
 	gen_pop(g, 8);
+}
+
+void gen_read_bytes(struct gen *g, const struct lang_node *address, uint32_t bytes)
+{
+	gen_expr(g, address);
+	read_at(g, address, bytes);
 }
 
 void gen_read(struct gen *g, const struct lang_node *n)
@@ -247,7 +253,7 @@ void gen_read(struct gen *g, const struct lang_node *n)
 	address_of(g, n);
 	if (n->type.base == LANG_RECORD || n->type.base == LANG_ARRAY)
 		return;
-	read_number(g, n, bytes);
+	read_at(g, n->a, bytes);
 	if (m && m->bits && m->bit)
 		gen_alu_imm(g, BPF_RSH, R0, (int32_t)m->bit);
 	if (m && m->bits)

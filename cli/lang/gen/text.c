@@ -9,7 +9,7 @@
 #include "gen.h"
 
 /* numbers of helpers in include/gpubpf/helpers.def */
-enum { PROBE_READ = 112, PROBE_READ_KERNEL = 113, PROBE_READ_STR = 114, PROBE_READ_KERNEL_STR = 115 };
+enum { PID_TGID = 14, PROBE_READ = 112, PROBE_READ_KERNEL = 113, PROBE_READ_STR = 114, PROBE_READ_KERNEL_STR = 115 };
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
 uint64_t gen_text_word(const char *text, size_t i)
@@ -76,6 +76,34 @@ static void emit_bytes(struct gen *g, const struct lang_node *n)
 	gen_place_label(g, fits);
 }
 
+static uint64_t mask_of(size_t bytes)
+{
+	return bytes >= 8 ? UINT64_MAX : (1ull << bytes * 8) - 1;
+}
+
+/* dst = the first bytes of the word at r10 + at; the others become 0 */
+static void load_bytes(struct gen *g, int dst, int at, size_t bytes)
+{
+	gen_load(g, dst, R10, at, 8);
+	if (bytes >= 8)
+		return;
+	gen_imm(g, R3, mask_of(bytes));
+	gen_alu(g, BPF_AND, dst, R3);
+}
+
+/* Store the first bytes of a string at r10 + to. Bytes after the string are 0. */
+static void copy_text(struct gen *g, const struct lang_node *n, int to)
+{
+	uint32_t size;
+	int at = gen_temporary(g, n->list, &size);
+
+	for (uint32_t i = 0; i < n->type.bytes; i += 8) {
+		load_bytes(g, R1, at + (int)i, n->type.bytes - i);
+		gen_store(g, R10, to + (int)i, R1, 8);
+	}
+	gen_pop(g, size);
+}
+
 /* Store the number of bytes and the bytes at r10 + to. If the memory cannot be read, all bytes are 0. */
 static void read_buffer(struct gen *g, const struct lang_node *n, int to)
 {
@@ -84,6 +112,10 @@ static void read_buffer(struct gen *g, const struct lang_node *n, int to)
 		gen_store(g, R10, to + (int)i, R0, 8);
 	emit_bytes(g, n);
 	gen_store(g, R10, to, R0, 8);
+	if (lang_is_in_memory(n->list->type)) {
+		copy_text(g, n, to + 8);
+		return;
+	}
 	gen_expr(g, n->list);
 	gen_mov(g, R3, R0);
 	gen_load(g, R2, R10, to, 8);
@@ -92,10 +124,22 @@ static void read_buffer(struct gen *g, const struct lang_node *n, int to)
 	gen_call(g, gen_reads_kernel(g, n->list) ? PROBE_READ_KERNEL : PROBE_READ);
 }
 
+/* Store the process and the address at r10 + to: a list with one frame. */
+static void store_frame(struct gen *g, const struct lang_node *n, int to)
+{
+	gen_expr(g, n->list);
+	gen_store(g, R10, to + 8, R0, 8);
+	gen_call(g, PID_TGID);
+	gen_alu_imm(g, BPF_RSH, R0, 32);
+	gen_store(g, R10, to, R0, 8);
+}
+
 void gen_text_call(struct gen *g, const struct lang_node *n, int to)
 {
-	if (n->function->id == LANG_F_BUF)
+	if (n->type.base == LANG_BUFFER)
 		read_buffer(g, n, to);
+	else if (n->type.base == LANG_FRAME_LIST)
+		store_frame(g, n, to);
 	else
 		read_string(g, n, to);
 }
@@ -156,21 +200,6 @@ void gen_compare_memory(struct gen *g, const struct lang_node *n, bool when, uin
  * strncmp() compares words, and strstr() shifts two words to look at each position. The code has no branches, except in
  * strncmp(), because each branch would double the paths that the verifier walks.
  */
-
-static uint64_t mask_of(size_t bytes)
-{
-	return bytes >= 8 ? UINT64_MAX : (1ull << bytes * 8) - 1;
-}
-
-/* dst = the first bytes of the word at r10 + at; the others become 0 */
-static void load_bytes(struct gen *g, int dst, int at, size_t bytes)
-{
-	gen_load(g, dst, R10, at, 8);
-	if (bytes >= 8)
-		return;
-	gen_imm(g, R3, mask_of(bytes));
-	gen_alu(g, BPF_AND, dst, R3);
-}
 
 static void compare(struct gen *g, int a, int b, uint64_t bytes)
 {

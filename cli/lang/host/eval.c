@@ -167,6 +167,8 @@ static uint64_t call(struct lang_host *h, const struct lang_node *n)
 	case LANG_F_STRERROR:
 	case LANG_F_KSYM:
 	case LANG_F_NTOP:
+	case LANG_F_SYSCALL_NAME:
+	case LANG_F_CGROUP_PATH:
 		return lang_eval(h, n->list);
 	case LANG_F_STRNCMP:
 	case LANG_F_STRCONTAINS:

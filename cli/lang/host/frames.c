@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,25 +58,6 @@ uint64_t lang_host_word(enum lang_host_word word)
 	}
 }
 
-/* -- numbers that are printed as texts -- */
-
-void lang_show_label(enum lang_label label, uint64_t v, FILE *out)
-{
-	const struct passwd *user = label == LANG_LABEL_USER ? getpwuid((uid_t)v) : NULL;
-	char text[300];
-
-	if (label == LANG_LABEL_ERROR)
-		fprintf(out, "%s", strerror((int)v));
-	else if (label == LANG_LABEL_IP4)
-		fprintf(out, "%u.%u.%u.%u", (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24));
-	else if (label == LANG_LABEL_KERNEL_SYMBOL && lang_kernel_symbol(v, text, sizeof(text)))
-		fprintf(out, "%s", text);
-	else if (user)
-		fprintf(out, "%s", user->pw_name);
-	else
-		fprintf(out, label == LANG_LABEL_KERNEL_SYMBOL ? "0x%" PRIx64 : "%" PRIu64, v);
-}
-
 /* -- stacks -- */
 
 static struct gpubpf_symbols *symbols_of(struct lang_host *h, const char *path)
@@ -106,7 +86,7 @@ static struct gpubpf_symbols *symbols_of(struct lang_host *h, const char *path)
 }
 
 /* Print the frame whose address is in this line of a maps file. Returns false if the line is not the address's. */
-static bool show_in_mapping(struct lang_host *h, const char *line, uint64_t address, FILE *out)
+static bool show_in_mapping(struct lang_host *h, const char *line, uint64_t address, bool with_offset, FILE *out)
 {
 	uint64_t begin, end, offset, from = 0;
 	char path[512] = "";
@@ -119,19 +99,23 @@ static bool show_in_mapping(struct lang_host *h, const char *line, uint64_t addr
 	offset += address - begin;
 	symbols = path[0] == '/' ? symbols_of(h, path) : NULL;
 	name = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;
-	if (name)
+	if (name && with_offset)
 		fprintf(out, "%s+%" PRIu64, name, from);
+	else if (name)
+		fprintf(out, "%s", name);
+	else if (!with_offset)
+		fprintf(out, "0x%" PRIx64, address);
 	else
 		fprintf(out, "0x%" PRIx64 " (%s+0x%" PRIx64 ")", address, path[0] ? path : "anonymous memory", offset);
 	return true;
 }
 
-static void show_user_frame(struct lang_host *h, uint32_t pid, uint64_t address, FILE *out)
+static void show_user_frame(struct lang_host *h, uint32_t pid, uint64_t address, bool with_offset, FILE *out)
 {
 	const char *line = lang_process_mappings(h, pid);
 
 	for (; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-		if (show_in_mapping(h, line, address, out))
+		if (show_in_mapping(h, line, address, with_offset, out))
 			return;
 	fprintf(out, "0x%" PRIx64, address);
 }
@@ -142,13 +126,18 @@ void lang_show_frames(struct lang_host *h, struct lang_type type, const uint8_t 
 	char text[300];
 
 	memcpy(&pid, at, sizeof(pid));
+	if (type.label == LANG_LABEL_FUNCTION) {
+		memcpy(&address, at + 8, sizeof(address));
+		show_user_frame(h, (uint32_t)pid, address, false, out);
+		return;
+	}
 	for (uint32_t i = 0; i < type.bytes; i++) {
 		memcpy(&address, at + 8 + 8 * i, sizeof(address));
 		if (!address)
 			break;
 		fprintf(out, "\n    ");
 		if (!type.in_kernel)
-			show_user_frame(h, (uint32_t)pid, address, out);
+			show_user_frame(h, (uint32_t)pid, address, true, out);
 		else if (lang_kernel_symbol(address, text, sizeof(text)))
 			fprintf(out, "%s", text);
 		else

@@ -104,9 +104,11 @@ void lang_show_inline(struct lang_host *h, struct lang_type type, const uint8_t 
 /* Print the bytes of buf(), at most `capacity`. style: 0 prints printable characters as they are, x all bytes as \xNN, h as NN NN. */
 void lang_show_buffer(const uint8_t *at, uint32_t capacity, char style, FILE *out);
 
-/* frames.c: the value of a word of the host, numbers that are printed as texts, and stacks of the Linux kernel's probes */
-uint64_t lang_host_word(enum lang_host_word word);
+/* labels.c: prints a number as a text, such as the name of a user */
 void lang_show_label(enum lang_label label, uint64_t v, FILE *out);
+void lang_show_ip6(const uint8_t *at, FILE *out); /* prints the 16 bytes of an IPv6 address */
+/* frames.c: the value of a word of the host, and stacks of the Linux kernel's probes */
+uint64_t lang_host_word(enum lang_host_word word);
 void lang_show_frames(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out);
 void lang_frames_free(struct lang_host *h);
 

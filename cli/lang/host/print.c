@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpubpf/ctx.h"
 #include "host.h"
 
 /* an argument of printf(): a number, or the bytes of a string, a tuple or a buffer */
@@ -179,6 +180,20 @@ static void fail_assertion(struct lang_host *h, const struct lang_node *call)
 	h->status = 1;
 }
 
+/* Print the strings of a record of join(). No field of the record is trusted. */
+static void print_joined(struct lang_host *h, const struct lang_node *call, const uint8_t *data)
+{
+	const char *between = call->list->next ? call->list->next->text : " ";
+	uint64_t n;
+
+	if (!data)
+		return;
+	memcpy(&n, data, sizeof(n));
+	for (uint64_t i = 0; i < n && i < LANG_JOINED; i++)
+		fprintf(h->out, "%s%.*s", i ? between : "", GPUBPF_CTX_NAME, (const char *)data + 8 + i * GPUBPF_CTX_NAME);
+	fputc('\n', h->out);
+}
+
 /* -- print, time, exit -- */
 
 static void print(struct lang_host *h, const struct lang_node *call, const struct lang_probe *probe, const uint8_t *data)
@@ -220,6 +235,9 @@ void lang_act(struct lang_host *h, const struct lang_node *call, const struct la
 		break;
 	case LANG_F_ERRORF:
 		print_message(h, call, probe, data, "ERROR");
+		break;
+	case LANG_F_JOIN:
+		print_joined(h, call, data);
 		break;
 	case LANG_F_CAT:
 		print_file(h, call, probe, data);

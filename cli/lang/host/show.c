@@ -123,6 +123,8 @@ static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t
 		fprintf(out, "%.*s", GPUBPF_CTX_NAME, (const char *)at);
 	else if (type.base == LANG_TUPLE)
 		show_tuple(h, type.shape, at, out);
+	else if (type.base == LANG_BUFFER && type.label == LANG_LABEL_IP6)
+		lang_show_ip6(at + 8, out);
 	else if (type.base == LANG_BUFFER)
 		lang_show_buffer(at, type.bytes, 0, out);
 	else if (type.base == LANG_BOOL)

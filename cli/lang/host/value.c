@@ -45,6 +45,19 @@ static void put_copy(struct lang_host *h, const struct lang_node *n, uint8_t *to
 		memset(to + bytes->value, 0, GPUBPF_CTX_NAME - bytes->value);
 }
 
+/* Store the bytes of a string, as buf() yields them: their number, then the bytes. */
+static void put_buffer(struct lang_host *h, const struct lang_node *n, uint8_t *to)
+{
+	char buf[LANG_STRING_SIZE];
+	const char *text = lang_text(h, n->list, buf);
+	uint64_t bytes = n->list->next ? lang_eval(h, n->list->next) : n->type.bytes;
+
+	bytes = bytes < n->type.bytes ? bytes : n->type.bytes;
+	memset(to, 0, lang_size(n->type));
+	memcpy(to, &bytes, sizeof(bytes));
+	memcpy(to + sizeof(bytes), text, strnlen(text, bytes));
+}
+
 static void put_block(struct lang_host *h, const struct lang_node *n, uint8_t *to)
 {
 	memset(to, 0, lang_size(n->type));
@@ -83,7 +96,10 @@ static void put_memory(struct lang_host *h, const struct lang_node *n, uint8_t *
 		memcpy(to, n->var->text, lang_size(n->type));
 		break;
 	case LANG_N_CALL:
-		put_copy(h, n, to);
+		if (n->type.base == LANG_BUFFER)
+			put_buffer(h, n, to);
+		else
+			put_copy(h, n, to);
 		break;
 	default:
 		put_from_map(h, n, to);

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are known when the text is compiled: sizeof(), getopt(), and the distance between clocks. */
+/*
+ * Values that are known when the text is compiled: sizeof(), getopt(), addresses of symbols and networks, and the distance
+ * between clocks.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -147,12 +155,69 @@ static struct lang_node *kernel_address(struct lang_parser *p, uint32_t pos)
 	return constant(p, pos, value, LANG_ADDRESS);
 }
 
+/* Parse pton("127.0.0.1"): the address in network order. */
+static struct lang_node *address_number(struct lang_parser *p, uint32_t pos)
+{
+	struct in_addr address = { 0 };
+
+	if (p->lex.token == LANG_T_STRING && inet_pton(AF_INET, p->lex.string, &address) != 1)
+		lang_fail(p->l, p->lex.pos, "pton(\"127.0.0.1\")", "pton() expects an IPv4 address");
+	lang_expect(p, LANG_T_STRING, "as the address");
+	lang_expect(p, LANG_T_CLOSE, "after the address");
+	return constant(p, pos, address.s_addr, LANG_INT);
+}
+
+/* Parse cgroupid("/sys/fs/cgroup/app"): the id of a cgroup of version 2, which is the number of its inode. */
+static struct lang_node *cgroup_number(struct lang_parser *p, uint32_t pos)
+{
+	const char *path = p->lex.string;
+	uint32_t at = p->lex.pos;
+	struct statfs fs;
+	struct stat st = { 0 };
+
+	lang_expect(p, LANG_T_STRING, "as the path of the cgroup");
+	lang_expect(p, LANG_T_CLOSE, "after the path");
+	if (p->l->failed)
+		return constant(p, pos, 0, LANG_INT);
+	if (stat(path, &st) < 0 || statfs(path, &fs) < 0)
+		lang_fail(p->l, at, "ls /sys/fs/cgroup lists the cgroups", "the cgroup %.100s cannot be read: %s", path,
+			  strerror(errno));
+	else if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		lang_fail(p->l, at, "mount -t cgroup2 lists the cgroups of version 2",
+			  "%.100s is no cgroup of version 2", path);
+	return constant(p, pos, st.st_ino, LANG_INT);
+}
+
+/* Parse uaddr("name"): the address of a symbol of the probe's file, as linked. */
+static struct lang_node *user_address(struct lang_parser *p, uint32_t pos)
+{
+	const struct lang_probe *probe = p->block->probes;
+	const char *name = p->lex.string;
+	struct lang_node *n = constant(p, pos, 0, LANG_ADDRESS);
+	uint64_t bytes = 0;
+
+	lang_expect(p, LANG_T_STRING, "as the name of the symbol");
+	lang_expect(p, LANG_T_CLOSE, "after the name");
+	for (const struct lang_probe *other = probe->next; other && probe->file; other = other->next)
+		p->block->splits |= !other->file || strcmp(other->file, probe->file);
+	if (!probe->file)
+		lang_fail(p->l, pos, "write uprobe:/bin/app:function { *uaddr(\"name\") }",
+			  "uaddr() is only for uprobe, uretprobe and usdt");
+	else if (!p->l->failed && !lang_symbol_address(probe->file, name, &n->value, &bytes))
+		lang_fail(p->l, pos, "nm FILE lists the symbols of a file", "%.100s has no symbol %.60s", probe->file,
+			  name);
+	n->type.to = bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(8 * bytes) : 64;
+	return n;
+}
+
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos)
 {
 	static const struct {
 		const char *name;
 		struct lang_node *(*parse)(struct lang_parser *p, uint32_t pos);
-	} calls[] = { { "sizeof", size_of }, { "offsetof", offset_of }, { "getopt", option }, { "kaddr", kernel_address } };
+	} calls[] = { { "sizeof", size_of },        { "offsetof", offset_of }, { "getopt", option },
+		      { "kaddr", kernel_address },  { "uaddr", user_address }, { "pton", address_number },
+		      { "cgroupid", cgroup_number } };
 	uint64_t value;
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)

@@ -165,6 +165,7 @@ static const char *section_of(struct lang_lex *x, const struct provider *p, stru
 	/* an offset shows that the probe is one of the Linux kernel, and not of GPU kernels */
 	if (p->parts == 1)
 		return lang_format(l, "%s/%s%s", p->section, name, strchr(name, '+') ? "" : "+0");
+	probe->file = lang_find_file(l, library(l, part[0]));
 	return lang_format(l, "%s/%s:%s", p->section, library(l, part[0]), part[1]);
 }
 
@@ -196,6 +197,7 @@ static void add_usdt(struct lang_lex *x, struct lang_probe *probe, char **part)
 		if (is_glob)
 			probe->section = lang_format(x->l, "usdt:%s:%s", part[0], m->name);
 		probe->linux_section = m->section;
+		probe->file = lang_find_file(x->l, library(x->l, part[0]));
 		probe->usdt = m->arguments;
 	}
 }
@@ -436,67 +438,6 @@ static struct lang_node *usdt_argument(struct lang_parser *p, const char *word, 
 		lang_fail(p->l, pos, "readelf -n FILE lists the arguments of a probe, for example 8@%rdi",
 			  text[0] ? "%s cannot be read: its place is %s" : "the usdt probe has no %s%s", word, text);
 	return n ? n : number_node(p, pos, 0);
-}
-
-/* -- fields of tracepoints -- */
-
-static FILE *open_format(const char *section)
-{
-	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
-	char path[512];
-	FILE *f = NULL;
-
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !f; i++) {
-		snprintf(path, sizeof(path), "%s/events/%.300s/format", roots[i], section + strlen("tracepoint/"));
-		f = fopen(path, "re");
-	}
-	return f;
-}
-
-/* Parse a line of a format file, which describes a field. Returns true if the field has that name. */
-static bool read_field(const char *line, const char *name, struct lang_type *type, struct lang_builtin *b)
-{
-	char declaration[128];
-	unsigned int offset, size, is_signed;
-	const char *last;
-
-	if (sscanf(line, " field:%127[^;]; offset:%u; size:%u; signed:%u;", declaration, &offset, &size, &is_signed) != 4)
-		return false;
-	if (!strncmp(declaration, "__data_loc ", 11) || !strncmp(declaration, "__rel_loc ", 10))
-		return false; /* the field holds the place of its value in the record, not a number */
-	last = strrchr(declaration, ' ');
-	if (!last || strcmp(last + 1, name) || (size != 1 && size != 2 && size != 4 && size != 8))
-		return false;
-	*b = (struct lang_builtin){ "args", LANG_INT, LANG_SOURCE_CTX, offset, size };
-	*type = (struct lang_type){ LANG_INT, is_signed };
-	return true;
-}
-
-struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos)
-{
-	struct lang_node *n = lang_node(p, LANG_N_CAST, pos);
-	const char *section = p->block->probes->linux_section;
-	bool found = false;
-	char line[512];
-	FILE *f;
-
-	p->block->splits = true;
-	n->a = lang_node(p, LANG_N_BUILTIN, pos);
-	f = open_format(section);
-	if (!f)
-		lang_fail(p->l, pos, "mount -t tracefs none /sys/kernel/tracing, and check the name of the tracepoint",
-			  "the fields of %.100s cannot be read", section);
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = read_field(line, p->lex.string, &n->type, &n->a->builtin);
-	if (f)
-		fclose(f);
-	if (!found)
-		lang_fail(p->l, p->lex.pos, "the file /sys/kernel/tracing/events/CATEGORY/NAME/format lists the fields",
-			  "%.100s has no number or address %.60s", p->block->probes->section, p->lex.string);
-	n->value = 8 * n->a->builtin.size;
-	n->a->type.base = LANG_INT;
-	lang_next(&p->lex);
-	return n;
 }
 
 struct lang_node *lang_parameter_field(struct lang_parser *p, uint32_t pos)

@@ -66,8 +66,9 @@ static void add_if_matched(struct names *names, const char *name)
 /* -- functions of a file -- */
 
 /* Add the functions of a table of symbols. A symbol may have a version, as in memcpy@GLIBC_2.14. */
-static void add_symbols(struct names *names, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
+static void add_symbols(void *arg, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
 {
+	struct names *names = arg;
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
 	GElf_Sym sym;
@@ -83,7 +84,9 @@ static void add_symbols(struct names *names, Elf *elf, Elf_Scn *scn, const GElf_
 	}
 }
 
-static bool add_functions(struct names *names, const char *path)
+/* Call `visit` for each table of symbols of the file. Returns false if the file cannot be read. */
+static bool visit_tables(const char *path, void (*visit)(void *arg, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header),
+			 void *arg)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	Elf *elf = NULL;
@@ -95,11 +98,49 @@ static bool add_functions(struct names *names, const char *path)
 		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	while (elf && (s = elf_nextscn(elf, s)))
 		if (gelf_getshdr(s, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			add_symbols(names, elf, s, &header);
+			visit(arg, elf, s, &header);
 	elf_end(elf);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
+}
+
+static bool add_functions(struct names *names, const char *path)
+{
+	return visit_tables(path, add_symbols, names);
+}
+
+struct symbol {
+	const char *name;
+	uint64_t address, bytes;
+};
+
+static void find_symbol(void *arg, Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
+{
+	struct symbol *wanted = arg;
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; data && i < n && !wanted->address && gelf_getsym(data, (int)i, &sym); i++) {
+		const char *name = elf_strptr(elf, header->sh_link, sym.st_name);
+
+		if (!name || !sym.st_shndx || strcmp(name, wanted->name))
+			continue;
+		wanted->address = sym.st_value;
+		wanted->bytes = sym.st_size;
+	}
+}
+
+bool lang_symbol_address(const char *path, const char *name, uint64_t *address, uint64_t *bytes)
+{
+	struct symbol wanted = { .name = name };
+
+	if (!visit_tables(path, find_symbol, &wanted) || !wanted.address)
+		return false;
+	*address = wanted.address;
+	*bytes = wanted.bytes;
+	return true;
 }
 
 /* -- functions of the Linux kernel -- */
@@ -129,7 +170,7 @@ static bool is_module(const char *found, const char *wanted, size_t n)
 	return !n || (!strncmp(found, wanted, n) && found[n] == ']');
 }
 
-/* Add functions that match [MODULE:]PATTERN. The first file has only those that can be probed, but may be unreadable. */
+/* Add functions that match [MODULE:]PATTERN. The first file has only functions that can be probed, but may be unreadable. */
 static bool add_kernel_functions(struct names *names)
 {
 	static const char *const files[] = { "/sys/kernel/tracing/available_filter_functions",

@@ -93,7 +93,7 @@ void lang_find_macros(struct lang *l);
 void lang_skip_definition(struct lang_parser *p);
 /* Parse the name of a type, and store its size in bits if it is an integer. */
 void lang_read_type(struct lang_parser *p, struct lang_type *type, uint32_t *bits);
-/* parses the name of a field of the block's tracepoint, as in args.filename */
+/* field.c: parses the name of a field of the block's tracepoint, as in args.filename */
 struct lang_node *lang_tracepoint_field(struct lang_parser *p, uint32_t pos);
 /* parses sizeof() or getopt(); returns NULL for another word */
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos);
@@ -119,6 +119,8 @@ struct lang_match {
  */
 struct lang_match *lang_matches(struct lang_lex *x, enum lang_linux_kind kind, const char *word, const char *first,
 				const char *pattern);
+/* match.c: stores the address of a symbol, as linked, and the bytes of its variable. Returns false if there is none. */
+bool lang_symbol_address(const char *path, const char *name, uint64_t *address, uint64_t *bytes);
 /* usdt.c: returns the places of a usdt probe. Provider and name may be globs; the provider "" is any. */
 struct lang_match *lang_usdt_matches(struct lang_lex *x, const char *binary, const char *provider, const char *name);
 /* Return the path of a program or library, as libbpf finds it. */

@@ -7,7 +7,17 @@
 #include <stdint.h>
 
 /* numbers that are printed as texts */
-enum lang_label { LANG_LABEL_ERROR, LANG_LABEL_USER, LANG_LABEL_KERNEL_SYMBOL, LANG_LABEL_IP4 };
+enum lang_label {
+	LANG_LABEL_ERROR,
+	LANG_LABEL_USER,
+	LANG_LABEL_KERNEL_SYMBOL,
+	LANG_LABEL_IP4,
+	LANG_LABEL_IP6, /* of a buffer of 16 bytes */
+	LANG_LABEL_MAC, /* six bytes, the first in the low bits */
+	LANG_LABEL_SYSCALL,
+	LANG_LABEL_CGROUP,
+	LANG_LABEL_FUNCTION, /* of a list with one frame: the function of a program */
+};
 
 enum lang_ctype_kind { LANG_C_INT, LANG_C_POINTER, LANG_C_RECORD, LANG_C_ARRAY };
 

@@ -50,11 +50,13 @@ else
 	if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat/format ]; then
 		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { printf("%s %d\n", str(args.filename), uid); @ = count(); }' -- cat /etc/hostname
 		is 0 "a tracepoint"; says "^/etc/hostname $(id -u)$" "has the fields of its format"
-		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat { @ = max(args.none); }' -- true; is 125 "a field that does not exist"; says '^gpubpf: -e:1:53: tracepoint:syscalls:sys_enter_openat has no number or address none$' "is refused"
+		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat { @ = max(args.none); }' -- true; is 125 "a field that does not exist"; says '^gpubpf: -e:1:53: tracepoint:syscalls:sys_enter_openat has no number, string or array none$' "is refused"
 		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_newfstat[a]*, tracepoint:syscalls:sys_enter_openat* /comm == "cat"/ { @[probe] = count(); @f[str(args.filename)] = max(args.flag); }' -- cat /etc/hostname
-		is 125 "a field that one of several tracepoints has"; says 'sys_enter_openat has no number or address flag$' "is refused at the others"
+		is 125 "a field that one of several tracepoints has"; says 'sys_enter_openat has no number, string or array flag$' "is refused at the others"
 		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_newfstat[a]*, tracepoint:syscalls:sys_enter_openat* /comm == "cat"/ { @[probe] = count(); @f[str(args.filename)] = max(args.filename > 0); }' -- cat /etc/hostname
 		is 0 "a glob of tracepoints"; says '^@\[tracepoint:syscalls:sys_enter_openat\]: [1-9]' "attaches to each"; says '^@f\[/etc/hostname\]: 1$' "with the places of its own fields"
+		run "$GPUBPF" -e 'tracepoint:sched:sched_process_exec { @[args.filename, str(args.filename), args.pid > 0] = count(); } tracepoint:sched:sched_switch /args.prev_comm == "'$mine'"/ { @s[args.prev_comm] = count(); @c[args.prev_comm[0]] = count(); }' -- "$T/$mine" /
+		is 0 "strings in the record of a tracepoint"; says "^@\[$T/$mine, $T/$mine, true\]: 1$" "are read at their place"; says "^@s\[$mine\]: [1-9]" "and arrays of characters"; says '^@c\[108\]: [1-9]' "with elements"
 		run "$GPUBPF" -e 'tracepoint:syscalls:none_* { @ = 1; }' -- true; is 125 "a glob of tracepoints that matches nothing"; says 'tracepoint:syscalls:none_\* matches nothing$' "is refused"
 	else
 		skip "tracepoints" "tracefs is not mounted"
@@ -75,17 +77,28 @@ else
 	if readelf -n "$python" 2> /dev/null | grep -q 'Name: gc__start'; then
 		run "$GPUBPF" -e "usdt:$python:python:gc__start /comm == \"gc\"/ { @start[arg0] = count(); } usdt:$python:gc__done /comm == \"gc\"/ { @done = sum(arg0 < 1000000000); } usdt:$python:py*:gc__* /comm == \"gc\"/ { @glob[probe == \"usdt:$python:python:gc__start\"] = max(arg0 >= 0); } END { print((@start[2] > 2, @done > 2)); print((has_key(@glob, true), has_key(@glob, false))); }" -- "$python" -c 'import gc; open("/proc/self/comm", "w").write("gc"); [gc.collect() for i in range(3)]'
 		is 0 "usdt probes"; says '^(true, true)$' "have their arguments"; [ "$(grep -c '^(true, true)$' "$T/err")" = 2 ]; ok $? "and a glob attaches to several"
+		if readelf -h "$python" | grep -q 'Type: *EXEC'; then
+			run "$GPUBPF" -e "uprobe:$python:Py_FinalizeEx { @ = max(*uaddr(\"Py_OptimizeFlag\")); }" -- "$python" -OO -c ''
+			is 0 "uaddr()"; says '^@: 2$' "reads a variable of the program"
+		else
+			skip "uaddr()" "python is position-independent"
+		fi
 	else
 		skip "usdt probes" "no python with usdt probes"
 	fi
-	run "$GPUBPF" -e 'uprobe:libc:malloc /comm == "waits"/ { print(ustack(3)); printf("%s %d\n", func, reg("ip") > 0); exit(); }' -- python3 -c 'import os, sys, time
+	run "$GPUBPF" -e 'uprobe:libc:malloc /comm == "waits"/ { print(ustack(3)); printf("%s %d\n", func, reg("ip") > 0); print(usym(reg("ip"))); @u[usym(1)] = 1; exit(); }' -- python3 -c 'import os, sys, time
 open("/proc/self/comm", "w").write("waits")
 for i in range(20000):
     x = bytearray(50000 + i % 1000)
     if os.path.getsize(sys.argv[1]): break
     time.sleep(0.01)
 print("printed" if i < 19999 else "never")' "$T/err"
-	is 0 "stacks of programs"; prints '^printed$' "are printed while the program runs"; says '^malloc 1$' "with func and registers"; says 'malloc+0$' "and their functions"
+	is 0 "stacks of programs"; prints '^printed$' "are printed while the program runs"; says '^malloc 1$' "with func and registers"; says 'malloc+0$' "and their functions"; says '^[a-z_]*malloc$' "usym() names one"; says '^@u\[0x1\]: 1$' "or prints the address"
+	cp "$(command -v sh)" "$T/js$$"
+	run "$GPUBPF" -e 'uprobe:libc:execve /comm == "js'$$'"/ { join(arg1); join(arg1, "-"); }' -- "$T/js$$" -c 'env echo a "b c" "" d; true'
+	is 0 "join()"; says '^env echo a b c  d$' "prints the strings of an array"; says '^env-echo-a-b c--d$' "with a text between them"
+	run "$GPUBPF" -e 'rawtracepoint:sys_enter /comm == "'$mine'"/ { @[syscall_name(arg1)] = count(); @n[syscall_name(99999)] = count(); }' -- "$T/$mine" /
+	is 0 "syscall_name()"; says '^@\[openat\]: [1-9]' "names system calls"; says '^@n\[99999\]: [1-9]' "or prints the number"
 	run "$GPUBPF" -e 'uprobe:libc:*alloc /comm == "'$mine'"/ { @[func, probe] = count(); }' -- "$T/$mine" /; is 0 "a glob of functions"; says '^@\[malloc, uprobe:libc:malloc\]: [1-9]' "attaches to each"; says '^@\[[a-z_]*c*alloc, ' "with its name"
 	run "$GPUBPF" -e 'uprobe:/bin/ls:no_such_function { @ = count(); }' -- true; is 0 "a function that does not exist"; says 'is not attached' "is reported"
 fi
@@ -110,6 +123,14 @@ run "$GPUBPF" -e 'profile:hz:x { @ = 1; }' -- true; is 125 "a profile without a 
 run "$GPUBPF" -e 'software:nothing:1 { @ = 1; }' -- true; is 125 "an event that does not exist"; says 'software:nothing is not an event' "is refused"
 run "$GPUBPF" -e 'iter:task { @ = 1; }' -- true; is 125 "iter"; says 'probes of this kind are not supported: iter:task' "is refused"
 run "$GPUBPF" -e "usdt:$(command -v env):nothing { @ = 1; }" -- true; is 125 "a usdt probe that does not exist"; says 'has no usdt probe nothing$' "is refused"
+mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+if [ -n "$mount" ]; then
+	run "$GPUBPF" -e "BEGIN { print(cgroup_path(cgroupid(\"$mount\"))); print(cgroup_path(3)); }" -- true; is 0 "cgroupid()"; says '^unified:/$' "is what cgroup_path() names"; says '^3$' "which prints other numbers"
+else
+	skip "cgroupid()" "no cgroups of version 2 are mounted"
+fi
+run "$GPUBPF" -e 'BEGIN { print(cgroupid("/none")); }' -- true; is 125 "a cgroup that does not exist"; says 'the cgroup /none cannot be read' "is refused"
+run "$GPUBPF" -e 'uprobe:/bin/ls:main { print(*uaddr("no_symbol")); }' -- true; is 125 "a symbol that does not exist"; says '/bin/ls has no symbol no_symbol$' "is refused"
 run "$GPUBPF" -e 'gpu/exit/* { print(ksym(1)); cat("/none"); }' --emit "$T/label.bpf.o"; is 0 "names of numbers in kernels"
 run "$GPUBPF" -e 'BEGIN { print((comm == "gpubpf", pid > 0, uid, numaid >= 0, ncpus > 0, cpu >= 0, ppid > 0, jiffies > 0)); print((username,)); cat("/proc/%d/comm", pid); cat("/none"); }' -- true
 is 0 "words of the host"; says "^(true, true, $(id -u), true, true, true, true, true)$" "are those of the tool"; says "^($(id -un),)$" "with the user's name"; says '^gpubpf$' "and files"; says '^cat: /none: No such file' "or the reason"
