@@ -95,6 +95,8 @@ static int compile(struct cli_program *p, const struct lang_opts *opts)
 {
 	int err = lang_compile(opts, &p->l);
 
+	for (const struct lang_warning *w = err < 0 ? NULL : lang_warnings(p->l); w; w = w->next)
+		cli_note("%s", w->text);
 	if (err == -EINVAL)
 		report_refusal(p->l);
 	else if (err < 0)
@@ -119,6 +121,7 @@ static int open_text(struct cli_program *p, const char *script)
 	const char *text = cli_str(p->args, OPT_EXPR, "");
 	struct lang_opts opts = {
 		.path = cli_env_path(),
+		.reads_files = true,
 		.name = script ? script : "-e",
 		.text = text,
 		.size = strlen(text),

@@ -43,7 +43,8 @@ int lang_compile(const struct lang_opts *opts, struct lang **out)
 		return -ENOMEM;
 	l->name = opts->name;
 	l->text = opts->text;
-	l->size = opts->size;
+	l->size = l->total = opts->size;
+	l->reads_files = opts->reads_files;
 	l->params = opts->params;
 	l->nparams = opts->nparams;
 	l->path = opts->path;
@@ -64,6 +65,11 @@ const void *lang_object(const struct lang *l, size_t *size)
 	return l->object;
 }
 
+const struct lang_warning *lang_warnings(const struct lang *l)
+{
+	return l->warnings;
+}
+
 void lang_destroy(struct lang *l)
 {
 	if (!l)
@@ -71,5 +77,6 @@ void lang_destroy(struct lang *l)
 	lang_btf_free(l);
 	lang_free_memory(l);
 	free(l->object);
+	free(l->joined);
 	free(l);
 }

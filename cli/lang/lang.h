@@ -41,7 +41,9 @@
 #define LANG_MAX_KEPT_FRAMES 30
 #define LANG_LOOP_STEPS (8u << 20)     /* maximum number of iterations of a loop with known bounds: GPUBPF_LOOP_MAX */
 #define LANG_DIRECT_STEPS 64           /* loops with a known, smaller number of iterations are compiled as jumps */
-#define LANG_DEFINE_DEPTH 8            /* maximum nesting depth of #define */
+#define LANG_DEFINE_DEPTH 8            /* maximum nesting depth of #define and #include */
+#define LANG_SOURCES 256               /* maximum number of files that a text includes */
+#define LANG_SOURCES_SIZE (4u << 20)   /* maximum bytes of a text with these files */
 #define LANG_EXPANSIONS 10000          /* maximum number of expanded calls of macros and functions in a text */
 #define LANG_STRING_SIZE 1024          /* maximum bytes of a string literal */
 #define LANG_ARGS 32                   /* maximum arguments of printf(), and declared arguments of a kernel */
@@ -228,8 +230,9 @@ struct lang_node {
 	enum lang_token op;
 	bool literal; /* a literal number, which takes the sign of the other operand */
 	uint64_t value;
-	uint32_t steps;   /* for a loop in a kernel: its maximum number of iterations */
-	const char *text; /* for a string: its bytes without quotes */
+	uint32_t elements; /* for a cast to an array: its number of elements */
+	uint32_t steps;    /* for a loop in a kernel: its maximum number of iterations */
+	const char *text;  /* for a string: its bytes without quotes */
 	struct lang_builtin builtin;
 	const struct lang_function *function;
 	const struct lang_member *member; /* for a MEMBER; its offset is `value` */
@@ -334,10 +337,23 @@ struct lang_refusal {
 	char what[512], place[256], remedy[256];
 };
 
+/* a file that the text includes or imports; its bytes follow the program text */
+struct lang_input {
+	struct lang_input *next;
+	const char *name; /* its path, for messages */
+	uint32_t begin, end;
+};
+
 struct lang {
 	const char *name; /* name of the program text in messages: "-e" or the file's name */
 	const char *text;
-	size_t size;
+	size_t size;  /* bytes of the program text */
+	size_t total; /* bytes with the files that it includes */
+	char *joined; /* memory of the text with these files, or NULL */
+	bool reads_files;
+	struct lang_input *sources;
+	uint32_t nsources;
+	struct lang_warning *warnings;
 	const char *const *params, *path;
 	uint32_t nparams;
 	uint64_t threads; /* number of slots for entry times of threads; a power of two */
@@ -393,6 +409,10 @@ struct lang {
 };
 
 /* lang.c */
+struct lang_warning {
+	struct lang_warning *next;
+	const char *text; /* with its position */
+};
 struct lang_opts {
 	const char *name, *text;
 	size_t size;
@@ -400,6 +420,7 @@ struct lang_opts {
 	uint32_t nparams;
 	const char *path; /* folders of programs for usdt probes, separated by `:`; NULL: none */
 	uint64_t threads; /* maximum number of threads whose `duration` is measured at the same time; 0: 1048576 */
+	bool reads_files; /* #include and import may read files; their names are relative to the folder of `name` */
 };
 /*
  * Compile a program text to an object. Returns 0, -EINVAL or -ENOMEM. After -EINVAL, *l exists too, and lang_why()
@@ -411,12 +432,18 @@ void lang_destroy(struct lang *l);
 const char *lang_why(const struct lang *l);
 const struct lang_refusal *lang_refusal(const struct lang *l);
 const void *lang_object(const struct lang *l, size_t *size);
+const struct lang_warning *lang_warnings(const struct lang *l); /* NULL: none */
 
 /* cli/lang/tree/common.c: memory, errors and tables */
 
 /* Record an error, unless one was recorded before. Returns -EINVAL. */
 int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Add a warning. */
+void lang_warn(struct lang *l, uint32_t pos, const char *what);
+/* Return the name of the file that contains the position. */
+const char *lang_source_name(const struct lang *l, uint32_t pos);
+uint32_t lang_source_end(const struct lang *l, uint32_t pos); /* returns the end of that file in the text */
 /* Return zeroed memory that is freed with l. Returns NULL and sets `failed` if memory is exhausted. */
 void *lang_alloc(struct lang *l, size_t size);
 void lang_free_memory(struct lang *l);

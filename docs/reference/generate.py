@@ -168,15 +168,17 @@ def features(root):
     tests = pathlib.Path(root) / 'tests/cli/lang'
     known = {p.stem for p in tests.glob('cases/**/*.case')} | {p.name for p in tests.glob('*.sh')}
     for section, feature, state, test, note in rows(f'{root}/cli/lang/tree/features.def', 'LANG_FEATURE'):
-        if (test not in known) != (state == 'REFUSED'):
+        if (test not in known) != (state in ('REFUSED', 'OUTSIDE')):
             sys.exit(f'cli/lang/tree/features.def: {feature}: no test is named {test}')
         yield section, cell(f'`{feature}`'), state.lower(), cell(note), f'`{test}`' if test else '-'
 
 
 def feature_counts(root):
     states = [f[2] for f in rows(f'{root}/cli/lang/tree/features.def', 'LANG_FEATURE')]
+    sensible = len(states) - states.count('OUTSIDE')
     for state in ('WORKS', 'DIFFERS', 'REFUSED'):
-        yield state.lower(), str(states.count(state))
+        yield state.lower(), str(states.count(state)), f'{100 * states.count(state) / sensible:.1f} %'
+    yield 'outside', str(states.count('OUTSIDE')), '-'
 
 
 def members(root):
@@ -226,7 +228,7 @@ TABLES = {
     'ERRORS': (errors, ['name', 'rule', 'remedy']),
     'LIMITS': (limits, ['target', 'widest atomic, bytes', 'stack, bytes', 'frames', 'source']),
     'FEATURES': (features, ['section', 'feature', 'state', 'difference or reason', 'test']),
-    'FEATURE_COUNTS': (feature_counts, ['state', 'features']),
+    'FEATURE_COUNTS': (feature_counts, ['state', 'features', 'share of the first three']),
     'MEMBERS': (members, ['member', 'type', 'always', 'meaning']),
 }
 

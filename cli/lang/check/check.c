@@ -267,6 +267,8 @@ static struct lang_type check_cast(struct check *c, struct lang_node *n)
 {
 	struct lang_type type = check_value(c, n->a, true);
 
+	if (n->elements)
+		check_fail(c, n, "use an element: ((uint8[8])x)[0]", "an array is not a value");
 	if (n->type.base != LANG_BOOL || !check_is_text(type))
 		need_number(c, n->a);
 	n->type.in_kernel |= type.in_kernel;

@@ -77,14 +77,28 @@ static bool is_own_key(const struct lang_node *n)
 	return false;
 }
 
+/* If a map has both names of kernels and other strings as keys, the word kernel is a string there. */
+static struct lang_type mix_names(struct lang_map *map, uint32_t i, struct lang_node *k, struct lang_type type)
+{
+	struct lang_type *key = &map->key[i];
+
+	if (!map->keys_known || i >= map->nkeys)
+		return type;
+	if (key->base == LANG_KERNEL && type.base == LANG_NAME)
+		*key = type;
+	if (key->base == LANG_NAME && type.base == LANG_KERNEL && k->kind == LANG_N_BUILTIN)
+		k->type = type = *key;
+	return type;
+}
+
 void check_key(struct check *c, struct lang_node *n)
 {
 	const struct lang_shape *whole;
 	struct lang_node *k = n->list;
 	uint32_t i = 0, size = 0;
 
-	for (; k; k = k->next) {
-		struct lang_type type = check_value(c, k, true);
+	for (; k; k = k->next, i++) {
+		struct lang_type type = mix_names(n->map, i, k, check_value(c, k, true));
 
 		size += lang_size(type);
 		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
@@ -100,7 +114,7 @@ void check_key(struct check *c, struct lang_node *n)
 		learn_keys(c, n->map, n);
 	if ((whole ? whole->n : n->value) != n->map->nkeys && !(c->learning && has_unknown_key(n)))
 		report_key_mismatch(c, n, "has another number of keys");
-	for (k = n->list; k && i < n->map->nkeys && !whole; k = k->next, i++) {
+	for (k = n->list, i = 0; k && i < n->map->nkeys && !whole; k = k->next, i++) {
 		if (!check_fits_key(n->map->key[i], k->type) && !c->learning)
 			report_key_mismatch(c, n, "has keys of other types");
 		n->map->key[i].is_signed |= k->type.is_signed && !k->literal;

@@ -112,7 +112,7 @@ static void word(struct gen *g, const struct lang_node *n, int to)
 	else if (n->builtin.source == LANG_SOURCE_FRAMES)
 		frames(g, n, to);
 	else
-		gen_copy(g, R10, to, R9, n->type.base == LANG_KERNEL ? FIELD(kernel_name) : (int)n->builtin.at,
+		gen_copy(g, R10, to, R9, n->builtin.at == FIELD(kernel) ? FIELD(kernel_name) : (int)n->builtin.at,
 			 GPUBPF_CTX_NAME);
 }
 

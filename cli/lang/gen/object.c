@@ -144,7 +144,7 @@ static uint32_t line_text(struct object *o, uint32_t pos)
 
 	while (begin && l->text[begin - 1] != '\n')
 		begin--;
-	while (end < l->size && l->text[end] != '\n' && end - begin < 400)
+	while (end < l->total && l->text[end] != '\n' && end - begin < 400)
 		end++;
 	text = strndup(l->text + begin, end - begin);
 	id = text ? btf__add_str(o->types.btf, text) : -ENOMEM;
@@ -155,9 +155,8 @@ static uint32_t line_text(struct object *o, uint32_t pos)
 
 static void add_lines(struct object *o, const struct lang_code *code, uint32_t at)
 {
-	int file = btf__add_str(o->types.btf, o->l->name);
-
 	for (uint32_t i = 0; i < code->nlines; i++) {
+		int file = btf__add_str(o->types.btf, lang_source_name(o->l, code->line[i].pos));
 		struct bpf_line_info line = {
 			.insn_off = at + code->line[i].insn * sizeof(*code->insn),
 			.file_name_off = file,
@@ -168,8 +167,8 @@ static void add_lines(struct object *o, const struct lang_code *code, uint32_t a
 		lang_line_column(o->l, code->line[i].pos, &row, &column);
 		line.line_col = row << 10 | (column < 1024 ? column : 1023);
 		put(&o->ext, &line, sizeof(line));
+		o->failed |= file < 0;
 	}
-	o->failed |= file < 0;
 }
 
 /* Append to .BTF.ext the function infos, or with `lines` the line infos, of the programs of a section. */

@@ -419,6 +419,6 @@ void lang_eval_block(struct lang_host *h, const struct lang_probe *probe)
 	run(h, b->body);
 	lang_line_column(h->l, probe->pos, &line, &column);
 	if (h->steps > MAX_STEPS)
-		gpubpf_session_note(h->s, "%s:%u:%u: the block was stopped after %u statements", h->l->name, line,
-				    column, MAX_STEPS);
+		gpubpf_session_note(h->s, "%s:%u:%u: the block was stopped after %u statements",
+				    lang_source_name(h->l, probe->pos), line, column, MAX_STEPS);
 }

@@ -138,7 +138,7 @@ static void print_message(struct lang_host *h, const struct lang_node *call, con
 	uint32_t line, column;
 
 	lang_line_column(h->l, call->pos, &line, &column);
-	fprintf(h->out, "%s:%u:%u: %s: ", h->l->name, line, column, kind);
+	fprintf(h->out, "%s:%u:%u: %s: ", lang_source_name(h->l, call->pos), line, column, kind);
 	print_format(h, call, probe, data);
 	fputc('\n', h->out);
 }
@@ -175,7 +175,7 @@ static void fail_assertion(struct lang_host *h, const struct lang_node *call)
 	uint32_t line, column;
 
 	lang_line_column(h->l, call->pos, &line, &column);
-	fprintf(h->out, "%s:%u:%u: ERROR: %s\n", h->l->name, line, column, call->list->next->text);
+	fprintf(h->out, "%s:%u:%u: ERROR: %s\n", lang_source_name(h->l, call->pos), line, column, call->list->next->text);
 	h->exit = h->left = true;
 	h->status = 1;
 }

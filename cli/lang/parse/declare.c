@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses declarations before the probes: config = { }, macro, fn, and lines that begin with #. */
+/* Parses declarations before the probes: config = { }, import, macro and fn. */
 #include "cli/lang/lang.h"
 
 #include <ctype.h>
@@ -92,54 +92,32 @@ static void config(struct lang_parser *p)
 		lang_fail(p->l, pos, "end it with }", "config is not terminated");
 }
 
-/* -- # -- */
-
-/* Return the end of the line at the position. A backslash at its end continues the line. */
-static uint32_t line_end(const struct lang *l, uint32_t at)
-{
-	while (at < l->size && (l->text[at] != '\n' || (at && l->text[at - 1] == '\\')))
-		at++;
-	return at;
-}
-
-static void define(struct lang_parser *p, uint32_t end)
-{
-	struct lang_define *d = lang_alloc(p->l, sizeof(*d));
-
-	lang_next(&p->lex);
-	if (!d)
-		return;
-	*d = (struct lang_define){ p->l->defines, p->lex.string, p->lex.at, end };
-	if (p->lex.token != LANG_T_WORD)
-		lang_fail(p->l, p->lex.pos, "#define LIMIT 100", "#define needs a name that has no definition yet");
-	else if (p->lex.at < p->l->size && p->l->text[p->lex.at] == '(')
-		lang_fail(p->l, p->lex.pos, lang_format(p->l, "write macro %s(x) { ... }", d->name),
-			  "#define with parameters is not supported");
-	p->l->defines = d;
-	p->lex.at = end;
-}
-
-static void directive(struct lang_parser *p)
-{
-	uint32_t pos = p->lex.at, end = line_end(p->l, pos);
-
-	p->lex.at++;
-	lang_next(&p->lex);
-	if (lang_word_is(p, "define"))
-		define(p, end);
-	else if (lang_word_is(p, "include"))
-		lang_fail(p->l, pos, "remove it; write constants with #define",
-			  "#include is not supported: a script is a single file");
-	else
-		lang_fail(p->l, pos, "#define NAME value", "only #define is supported");
-}
-
 static bool begins_with(const struct lang_parser *p, const char *word, const char *after)
 {
 	const struct lang *l = p->l;
-	size_t n = strlen(word);
+	uint32_t n = (uint32_t)strlen(word);
 
-	return l->size - p->lex.at > n && !memcmp(l->text + p->lex.at, word, n) && strchr(after, l->text[p->lex.at + n]);
+	return p->lex.at + n < lang_end(&p->lex) && !memcmp(l->text + p->lex.at, word, n) &&
+	       strchr(after, l->text[p->lex.at + n]);
+}
+
+/* Parse import "file.bt"; the file is read once. */
+static void import(struct lang_parser *p)
+{
+	uint32_t pos = p->lex.at;
+	const char *name;
+
+	lang_next(&p->lex);
+	lang_next(&p->lex);
+	name = p->lex.string;
+	if (p->lex.token != LANG_T_STRING) {
+		lang_fail(p->l, p->lex.pos, "import \"file.bt\";", "import needs the name of a file in quotes");
+		return;
+	}
+	lang_next(&p->lex);
+	if (p->lex.token != LANG_T_SEMICOLON)
+		lang_expect(p, LANG_T_SEMICOLON, "after the import");
+	lang_include(p, name, pos, p->lex.at, true);
 }
 
 static void type_definition(struct lang_parser *p)
@@ -157,7 +135,9 @@ static bool begins_type_definition(const struct lang_parser *p)
 bool lang_declaration(struct lang_parser *p)
 {
 	if (p->l->text[p->lex.at] == '#')
-		directive(p);
+		lang_directive(p);
+	else if (begins_with(p, "import", " \t\n\""))
+		import(p);
 	else if (begins_with(p, "config", " \t\n="))
 		config(p);
 	else if (begins_with(p, "macro", " \t\n") || begins_with(p, "fn", " \t\n"))

@@ -22,50 +22,6 @@ static bool is_assignment(enum lang_token token)
 	return token == LANG_T_SET || operators[token].assigns != LANG_T_NONE;
 }
 
-struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos)
-{
-	struct lang_node *n = lang_alloc(p->l, sizeof(*n));
-
-	if (!n) {
-		n = &p->l->spare;
-		memset(n, 0, sizeof(*n));
-	}
-	n->kind = kind;
-	n->pos = pos;
-	n->action = -1;
-	return n;
-}
-
-bool lang_accept(struct lang_parser *p, enum lang_token token)
-{
-	if (p->lex.token != token)
-		return false;
-	lang_next(&p->lex);
-	return true;
-}
-
-void lang_expect(struct lang_parser *p, enum lang_token token, const char *where)
-{
-	char remedy[96];
-
-	if (lang_accept(p, token))
-		return;
-	snprintf(remedy, sizeof(remedy), "put %s there", lang_token_text(token));
-	lang_fail(p->l, p->lex.pos, remedy, "%s is missing %s", lang_token_text(token), where);
-}
-
-bool lang_word_is(const struct lang_parser *p, const char *word)
-{
-	return p->lex.token == LANG_T_WORD && !strcmp(p->lex.string, word);
-}
-
-void lang_enter_nesting(struct lang_parser *p)
-{
-	if (++p->depth > LANG_DEPTH)
-		lang_fail(p->l, p->lex.pos, "store parts of it in variables", "this is nested more than %u levels deep",
-			  LANG_DEPTH);
-}
-
 struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos)
 {
 	struct lang_map **end = &p->l->maps, *map;
@@ -157,6 +113,34 @@ static struct lang_node *member(struct lang_parser *p, struct lang_node *a)
 	return n;
 }
 
+static struct lang_node *binary_node(struct lang_parser *p, enum lang_token op, struct lang_node *a, struct lang_node *b)
+{
+	struct lang_node *n = lang_node(p, LANG_N_BINARY, a->pos);
+
+	n->op = op;
+	n->a = a;
+	n->b = b;
+	return n;
+}
+
+/* Return an element of a number's bytes: ((uint8[8])x)[i] is (uint8)((uint64)x >> 8 * i). */
+static struct lang_node *cast_element(struct lang_parser *p, struct lang_node *cast, struct lang_node *index)
+{
+	struct lang_node *whole = lang_node(p, LANG_N_CAST, cast->pos), *bits = lang_node(p, LANG_N_NUMBER, cast->pos);
+
+	if (index->kind == LANG_N_NUMBER && index->value >= cast->elements)
+		lang_fail(p->l, index->pos, "the first element has the index 0", "the array has %u elements",
+			  cast->elements);
+	whole->a = cast->a;
+	whole->value = 64;
+	whole->type = (struct lang_type){ LANG_INT };
+	bits->value = cast->value;
+	bits->type = (struct lang_type){ LANG_INT };
+	cast->a = binary_node(p, LANG_T_RSH, whole, binary_node(p, LANG_T_MUL, index, bits));
+	cast->elements = 0;
+	return cast;
+}
+
 static struct lang_node *element(struct lang_parser *p, struct lang_node *a)
 {
 	struct lang_node *n = lang_node(p, LANG_N_READ, p->lex.pos);
@@ -165,7 +149,7 @@ static struct lang_node *element(struct lang_parser *p, struct lang_node *a)
 	n->a = a;
 	n->b = lang_expression(p);
 	lang_expect(p, LANG_T_RBRACKET, "after the index");
-	return n;
+	return a->elements ? cast_element(p, a, n->b) : n;
 }
 
 static struct lang_node *suffix(struct lang_parser *p, struct lang_node *a)
@@ -239,7 +223,7 @@ static bool ends_filter(struct lang_parser *p)
 	if (!p->filter || p->lex.token != LANG_T_DIV)
 		return false;
 	lang_skip(&ahead);
-	return ahead.at < p->l->size && p->l->text[ahead.at] == '{';
+	return ahead.at < lang_end(&ahead) && p->l->text[ahead.at] == '{';
 }
 
 static struct lang_node *binary(struct lang_parser *p, uint32_t least)

@@ -21,10 +21,11 @@ static FILE *open_format(const char *section)
 	return f;
 }
 
-/* a field as its line describes it: field:char comm[16]; offset:8; size:16; signed:0; */
+/* a field of a record */
 struct field {
 	char type[128], name[128];
-	unsigned int offset, size, is_signed, n; /* n: elements of an array; 0: no array */
+	unsigned int offset, size, is_signed;
+	unsigned int n;    /* number of elements of an array, or 0 */
 	bool is_elsewhere; /* the field has the place of its value: offset and size, 16 bits each */
 };
 

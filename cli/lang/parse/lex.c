@@ -23,7 +23,9 @@ static const struct {
 
 uint32_t lang_end(const struct lang_lex *x)
 {
-	return x->nreplacements ? x->replacement[x->nreplacements - 1].define->end : (uint32_t)x->l->size;
+	if (x->nreplacements)
+		return x->replacement[x->nreplacements - 1].define->end;
+	return x->limit ? x->limit : lang_source_end(x->l, x->at);
 }
 
 static char at(const struct lang_lex *x, uint32_t ahead)
@@ -31,7 +33,7 @@ static char at(const struct lang_lex *x, uint32_t ahead)
 	return x->at + ahead < lang_end(x) ? x->l->text[x->at + ahead] : '\0';
 }
 
-static bool is_word(char c)
+bool lang_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -123,7 +125,7 @@ uint32_t lang_number(const char *text, size_t size, uint64_t *value)
 	uint32_t n = 0, i = 0, first;
 	uint64_t v = 0;
 
-	while (n < size && is_word(text[n]))
+	while (n < size && lang_is_word(text[n]))
 		n++;
 	if (!n || !isdigit((unsigned char)text[0]))
 		return 0;
@@ -203,7 +205,7 @@ static uint32_t word_length(const struct lang_lex *x, uint32_t from)
 {
 	uint32_t n = from;
 
-	while (is_word(at(x, n)))
+	while (lang_is_word(at(x, n)))
 		n++;
 	return n;
 }
@@ -322,11 +324,11 @@ void lang_next(struct lang_lex *x)
 		string(x);
 	} else if (c == '$' && (isdigit((unsigned char)at(x, 1)) || at(x, 1) == '#')) {
 		parameter(x);
-	} else if (c == '$' && is_word(at(x, 1))) {
+	} else if (c == '$' && lang_is_word(at(x, 1))) {
 		name(x, LANG_T_VAR, word_length(x, 1));
 	} else if (c == '@') {
 		name(x, LANG_T_MAP, word_length(x, 1));
-	} else if (is_word(c)) {
+	} else if (lang_is_word(c)) {
 		name(x, LANG_T_WORD, word_length(x, 0));
 		if (replace(x)) {
 			lang_next(x);

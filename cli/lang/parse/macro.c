@@ -53,18 +53,18 @@ static uint32_t skip_quoted(const struct lang *l, uint32_t at)
 	uint32_t end = at;
 
 	if (t[at] == '"') {
-		for (end++; end < l->size && t[end] != '"' && t[end] != '\n'; end++)
+		for (end++; end < l->total && t[end] != '"' && t[end] != '\n'; end++)
 			end += t[end] == '\\';
 		return end + 1;
 	}
-	if (t[at] != '/' || at + 1 >= l->size)
+	if (t[at] != '/' || at + 1 >= l->total)
 		return at;
 	if (t[at + 1] == '/')
-		while (end < l->size && t[end] != '\n')
+		while (end < l->total && t[end] != '\n')
 			end++;
 	/* a glob, as in gpu/exit/ *, is no comment */
 	else if (t[at + 1] == '*' && (!at || isspace((unsigned char)t[at - 1]) || strchr(";{}", t[at - 1])))
-		for (end += 2; end < l->size && !(t[end - 1] == '*' && t[end] == '/' && end > at + 2);)
+		for (end += 2; end < l->total && !(t[end - 1] == '*' && t[end] == '/' && end > at + 2);)
 			end++;
 	return end;
 }
@@ -76,9 +76,9 @@ static void add_definition(struct lang *l, uint32_t pos, const char *keyword)
 	struct lang_macro *m;
 	uint32_t n = 0;
 
-	while (x.at < l->size && isspace((unsigned char)l->text[x.at]))
+	while (x.at < l->total && isspace((unsigned char)l->text[x.at]))
 		x.at++;
-	while (x.at + n < l->size && is_word(l->text[x.at + n]))
+	while (x.at + n < l->total && is_word(l->text[x.at + n]))
 		n++;
 	m = n && x.at > pos + strlen(keyword) ? lang_alloc(l, sizeof(*m)) : NULL;
 	if (!m)
@@ -87,16 +87,16 @@ static void add_definition(struct lang *l, uint32_t pos, const char *keyword)
 	l->macros = m;
 }
 
-void lang_find_macros(struct lang *l)
+void lang_find_macros(struct lang *l, uint32_t begin, uint32_t end)
 {
-	for (uint32_t at = 0; at < l->size;) {
+	for (uint32_t at = begin; at < end;) {
 		uint32_t next = skip_quoted(l, at), n = 0;
 
 		if (next > at) {
 			at = next;
 			continue;
 		}
-		while (at + n < l->size && is_word(l->text[at + n]))
+		while (at + n < l->total && is_word(l->text[at + n]))
 			n++;
 		if (n == 5 && !strncmp(l->text + at, "macro", 5))
 			add_definition(l, at, "macro");

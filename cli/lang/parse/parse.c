@@ -44,7 +44,7 @@ static bool begins_with(const struct lang_lex *x, const char *word)
 {
 	size_t n = strlen(word);
 
-	return x->l->size - x->at > n && !memcmp(x->l->text + x->at, word, n) && strchr(" \t\n@", x->l->text[x->at + n]);
+	return x->at + n < lang_end(x) && !memcmp(x->l->text + x->at, word, n) && strchr(" \t\n@", x->l->text[x->at + n]);
 }
 
 static void filter(struct lang_parser *p, struct lang_block *b)
@@ -114,9 +114,9 @@ int lang_parse(struct lang *l)
 	struct lang_parser p = { .l = l, .lex = { .l = l } };
 	struct lang_block **end = &l->blocks;
 
-	lang_find_macros(l);
+	lang_find_macros(l, 0, (uint32_t)l->size);
 	lang_skip(&p.lex);
-	while (p.lex.at < l->size && !l->failed) {
+	while (p.lex.at < lang_end(&p.lex) && !l->failed) {
 		if (begins_with(&p.lex, "let")) {
 			declare(&p);
 		} else if (!lang_declaration(&p) && (*end = parse_block(&p))) {
@@ -125,6 +125,7 @@ int lang_parse(struct lang *l)
 		}
 		lang_skip(&p.lex);
 	}
+	lang_end_directives(&p);
 	if (!l->failed && !l->blocks)
 		lang_fail(l, 0, "e.g. gpu/exit/* { @[kernel] = count(); }", "the program is empty");
 	return l->failed ? -EINVAL : 0;

@@ -20,6 +20,7 @@ struct lang_lex {
 		uint32_t after;
 	} replacement[LANG_DEFINE_DEPTH];
 	uint32_t nreplacements;
+	uint32_t limit; /* the text ends here; 0: at the end of its file */
 };
 /* #define NAME text */
 struct lang_define {
@@ -27,6 +28,7 @@ struct lang_define {
 	const char *name;
 	uint32_t begin, end; /* positions of the text that replaces the name */
 };
+bool lang_is_word(char c); /* returns true if names can contain the character */
 void lang_next(struct lang_lex *x);
 /* Skip white space and comments. */
 void lang_skip(struct lang_lex *x);
@@ -53,8 +55,9 @@ struct lang_parser {
 	bool filter;  /* a filter is parsed: a / before { ends the expression */
 	bool defines; /* a type is being defined: a struct that is not defined yet may be defined later */
 	uint32_t depth;
-	uint32_t operators;       /* number of binary operators so far in the current statement */
-	struct lang_frame *frame; /* the call of a macro or function that is being expanded, or NULL */
+	uint32_t operators;                /* number of binary operators so far in the current statement */
+	struct lang_condition *conditions; /* the #if lines without their #endif, the innermost first */
+	struct lang_frame *frame;          /* the call of a macro or function that is being expanded, or NULL */
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
@@ -87,8 +90,15 @@ bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
 /* linux.c: parses a probe of the Linux kernel. Returns false if the word is none. */
 bool lang_parse_linux(struct lang_lex *x, struct lang_probe *probe, const char *word);
 
-/* Find all definitions of macros and functions, because a call may precede the definition. */
-void lang_find_macros(struct lang *l);
+/* Find all definitions of macros and functions in this part of the text, because a call may precede the definition. */
+void lang_find_macros(struct lang *l, uint32_t begin, uint32_t end);
+/* include.c: continues with the file of #include or import. The text after the directive begins at `after`. */
+void lang_include(struct lang_parser *p, const char *name, uint32_t pos, uint32_t after, bool once);
+/* Add the constants of a header of C, without other contents. */
+void lang_include_header(struct lang_parser *p, const char *name, uint32_t pos);
+/* directive.c: parses a line that begins with # */
+void lang_directive(struct lang_parser *p);
+void lang_end_directives(struct lang_parser *p); /* refuses an #if without its #endif */
 /* Skip the definition that begins at the lexer's position. */
 void lang_skip_definition(struct lang_parser *p);
 /* Parse the name of a type, and store its size in bits if it is an integer. */

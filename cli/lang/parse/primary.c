@@ -387,6 +387,19 @@ static struct lang_node *wide_cast(struct lang_parser *p, struct lang_node *n)
 	return n;
 }
 
+/* Parse the rest of a cast of a number to an array of its bytes, such as (uint8[8])x. */
+static void array_cast(struct lang_parser *p, struct lang_node *n, uint32_t bits)
+{
+	lang_next(&p->lex);
+	n->elements = p->lex.token == LANG_T_NUMBER   ? (uint32_t)p->lex.number :
+		      p->lex.token == LANG_T_RBRACKET ? 64 / bits :
+							0;
+	if (!n->elements || n->elements > 64 / bits)
+		lang_fail(p->l, p->lex.pos, "(uint8[8])x", "a number has 1 to %u elements of this type", 64 / bits);
+	lang_accept(p, LANG_T_NUMBER);
+	lang_expect(p, LANG_T_RBRACKET, "after the number of elements");
+}
+
 /* Parse a cast, (int32)x or (int32 *)x, or an expression in parentheses. */
 static struct lang_node *parenthesis(struct lang_parser *p)
 {
@@ -402,6 +415,8 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 		n->type.base = lang_word_is(p, "bool") ? LANG_BOOL : LANG_INT;
 		n->value = bits;
 		lang_next(&p->lex);
+		if (p->lex.token == LANG_T_LBRACKET && named)
+			array_cast(p, n, bits);
 		if (lang_accept(p, LANG_T_MUL))
 			pointer(p, n, bits, is_signed);
 		else if (!named)

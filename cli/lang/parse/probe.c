@@ -32,7 +32,7 @@ static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 	uint64_t i = 0;
 	const char *end = x->l->text + x->at + 1;
 
-	for (; end < x->l->text + x->l->size && isdigit((unsigned char)*end) && i < 1000; end++)
+	for (; end < x->l->text + lang_end(x) && isdigit((unsigned char)*end) && i < 1000; end++)
 		i = 10 * i + *end - '0';
 	if (!i || i > x->l->nparams) {
 		lang_fail(x->l, x->at, "pass it with --param", "there is no parameter $%llu", (unsigned long long)i);
@@ -54,14 +54,14 @@ static const char *probe_word(struct lang_lex *x)
 	size_t n = 0;
 	bool quoted = false;
 
-	for (x->pos = x->at; x->at < x->l->size; x->at++) {
+	for (x->pos = x->at; x->at < lang_end(x); x->at++) {
 		char c = text[x->at];
 
 		if (c == '"') {
 			quoted = !quoted;
 			continue;
 		}
-		if (c == '$' && x->at + 1 < x->l->size && isdigit((unsigned char)text[x->at + 1])) {
+		if (c == '$' && x->at + 1 < lang_end(x) && isdigit((unsigned char)text[x->at + 1])) {
 			n += parameter(x, buf + n, sizeof(buf) - n);
 			continue;
 		}
@@ -356,11 +356,11 @@ void lang_parse_probes(struct lang_lex *x, struct lang_block *block)
 		while (*end)
 			end = &(*end)->next;
 		lang_skip(x);
-		if (x->at < x->l->size && x->l->text[x->at] == '(' && probe->when == LANG_ON_DEVICE) {
+		if (x->at < lang_end(x) && x->l->text[x->at] == '(' && probe->when == LANG_ON_DEVICE) {
 			parse_args(x, block);
 			lang_skip(x);
 		}
-		more = x->at < x->l->size && x->l->text[x->at] == ',';
+		more = x->at < lang_end(x) && x->l->text[x->at] == ',';
 		x->at += more;
 	}
 }

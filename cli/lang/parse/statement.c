@@ -260,15 +260,20 @@ static bool does_something(const struct lang_node *n)
 	return n->kind == LANG_N_SET || n->kind == LANG_N_STEP;
 }
 
-/* Refuse a statement whose value is not used and that has no effect. */
+/* Warn of a statement whose value is not used and that has no effect. Discard its value. */
 static struct lang_node *need_effect(struct lang_parser *p, struct lang_node *n)
 {
+	struct lang_node *discard;
+
 	if (n->kind == LANG_N_CALL && n->function && n->function->use == LANG_USE_VALUE)
 		lang_fail(p->l, n->pos, "store it in a map: @x = ...", "the result of %s() can only be stored in a map",
 			  n->function->name);
-	else if (!does_something(n))
-		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is not used");
-	return n;
+	if (p->l->failed || does_something(n))
+		return n;
+	lang_warn(p->l, n->pos, "this value is not used; print it, or set a map or a variable to it");
+	discard = lang_node(p, LANG_N_VALUE, n->pos);
+	discard->a = n;
+	return discard;
 }
 
 /* Parse an expression as a statement. `_ = expression` discards its value. */

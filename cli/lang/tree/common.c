@@ -73,6 +73,30 @@ char *lang_format(struct lang *l, const char *fmt, ...)
 
 /* -- errors -- */
 
+/* Return the included file that contains the position, or NULL for the program text. */
+static const struct lang_input *find_source(const struct lang *l, uint32_t pos)
+{
+	const struct lang_input *s = l->sources;
+
+	while (s && (pos < s->begin || pos > s->end))
+		s = s->next;
+	return s;
+}
+
+const char *lang_source_name(const struct lang *l, uint32_t pos)
+{
+	const struct lang_input *s = find_source(l, pos);
+
+	return s ? s->name : l->name;
+}
+
+uint32_t lang_source_end(const struct lang *l, uint32_t pos)
+{
+	const struct lang_input *s = find_source(l, pos);
+
+	return s ? s->end : (uint32_t)l->size;
+}
+
 static uint32_t line_begin(const struct lang *l, uint32_t pos)
 {
 	while (pos && l->text[pos - 1] != '\n')
@@ -82,8 +106,10 @@ static uint32_t line_begin(const struct lang *l, uint32_t pos)
 
 void lang_line_column(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column)
 {
+	const struct lang_input *s = find_source(l, pos);
+
 	*line = 1;
-	for (uint32_t i = 0; i < pos; i++)
+	for (uint32_t i = s ? s->begin : 0; i < pos; i++)
 		*line += l->text[i] == '\n';
 	*column = pos - line_begin(l, pos) + 1;
 }
@@ -99,7 +125,7 @@ static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
 	uint32_t begin = line_begin(l, pos), end = pos, from = begin;
 	size_t n = 0;
 
-	while (end < l->size && l->text[end] != '\n')
+	while (end < l->total && l->text[end] != '\n')
 		end++;
 	if (pos - from > MAX_QUOTE_COLUMNS * 2 / 3)
 		from = pos - MAX_QUOTE_COLUMNS * 2 / 3;
@@ -120,17 +146,31 @@ int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt,
 	if (l->failed)
 		return -EINVAL;
 	l->failed = true;
-	pos = pos < l->size ? pos : (uint32_t)l->size;
+	pos = pos < l->total ? pos : (uint32_t)l->total;
 	va_start(ap, fmt);
 	vsnprintf(r->what, sizeof(r->what), fmt, ap);
 	va_end(ap);
 	lang_line_column(l, pos, &line, &column);
-	snprintf(r->place, sizeof(r->place), "%.200s:%u:%u", l->name, line, column);
+	snprintf(r->place, sizeof(r->place), "%.200s:%u:%u", lang_source_name(l, pos), line, column);
 	snprintf(r->remedy, sizeof(r->remedy), "%s", remedy);
 	n = snprintf(l->why, sizeof(l->why), "%s: %s", r->place, r->what);
 	n += quote(l, pos, l->why + n, sizeof(l->why) - n);
 	snprintf(l->why + n, sizeof(l->why) - n, "\ntry: %s", remedy);
 	return -EINVAL;
+}
+
+void lang_warn(struct lang *l, uint32_t pos, const char *what)
+{
+	struct lang_warning *w = lang_alloc(l, sizeof(*w)), **end = &l->warnings;
+	uint32_t line, column;
+
+	if (!w)
+		return;
+	lang_line_column(l, pos, &line, &column);
+	w->text = lang_format(l, "%.200s:%u:%u: %s", lang_source_name(l, pos), line, column, what);
+	while (*end)
+		end = &(*end)->next;
+	*end = w->text ? w : NULL;
 }
 
 const char *lang_why(const struct lang *l)

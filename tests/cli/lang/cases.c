@@ -199,6 +199,7 @@ static char *run(struct test *t, bool *refused)
 		.params = t->param,
 		.nparams = t->nparams,
 		.threads = 1024,
+		.reads_files = true,
 	};
 	struct gpubpf_session_opts session_opts = { .sz = sizeof(session_opts), .event = on_event, .ctx = t };
 	struct gpubpf_session *s = gpubpf_session__new(&session_opts);

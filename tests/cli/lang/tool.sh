@@ -112,6 +112,10 @@ if [ -r /sys/kernel/btf/vmlinux ]; then
 	code() { readelf -x "fentry/$1" "$T/f.bpf.o" | grep ' 0x'; }
 	run "$GPUBPF" run --emit "$T/f.bpf.o" -e 'fentry:vfs_open, fentry:vfs_rea[d] { @ = max((uint64)args.file); } gpu/exit/none* { @b = 1; }'; is 0 "functions with parameters of the same name"
 	[ "$(code vfs_open)" != "$(code vfs_read)" ]; ok $? "have them at their own places"
+	run "$GPUBPF" -e '#include <linux/no_such_header.h>
+#ifdef BPFTRACE_HAVE_BTF
+BEGIN { print(sizeof(struct task_struct) > 0); }
+#endif' -- true; is 0 "a header of the Linux kernel"; says '^true$' "is replaced by its BTF"
 else
 	skip "parameters of several functions" "the Linux kernel has no BTF"
 fi
@@ -139,6 +143,15 @@ run "$GPUBPF" prog verify "$T/own.bpf.o"; is 0 "a thread's own keys"; ! grep -q 
 run "$GPUBPF" run --emit "$T/own.bpf.o" -e 'gpu/entry/* { @s[lid] = nsecs; } gpu/exit/* { delete(@s[lid]); }'
 run "$GPUBPF" prog verify "$T/own.bpf.o"; grep -q 'may be reused' "$T/out" "$T/err"; ok $? "keys of several threads bring one"
 run "$GPUBPF" -e 'uprobe:/bin/ls:main, gpu/exit/* { @ = 1; }' -- true; is 125 "a probe of a kernel and of a GPU"; says 'share a block only with' "is refused"
+mkdir "$T/inc"
+printf '#ifndef H\n#define H\nstruct pair { int a; int b; };\n#define LIMIT 7\nmacro twice(x) { x * 2 }\n#endif' > "$T/inc/a.h"
+printf '#include "../inc/a.h"\nfn three() : int64 { return 3; }\nEND { printf("imported %%d\\n", LIMIT); }\n' > "$T/inc/b.bt"
+printf '#include "a.h"\n#include "a.h"\nimport "b.bt";\nimport "b.bt";\nBEGIN { print((sizeof(struct pair), LIMIT, twice(4), three())); assert(1 > 2, "here"); }\n' > "$T/inc/m.bt"
+run "$GPUBPF" "$T/inc/m.bt" -- true; is 1 "#include and import"; says '^(8, 7, 8, 3)$' "read structs, constants, macros and functions"; [ "$(grep -c '^imported 7$' "$T/err")" = 1 ]; ok $? "import reads a file once"; says 'inc/m.bt:5:65: ERROR: here$' "and positions stay those of the script"
+printf '\nBEGIN { print($none); }\n' > "$T/inc/e.h"; run "$GPUBPF" -e "#include \"$T/inc/e.h\"" -- true; is 125 "an error in an included file"; says "inc/e.h:2:15: .none is not defined here" "has its name and line"; says '^  BEGIN { print(.none); }$' "and its text"
+printf '#include "s.h"\n' > "$T/inc/s.h"; run "$GPUBPF" -e "import \"$T/inc/s.h\";" -- true; is 125 "a file that includes itself"; says 'inc/s.h:1:1: files are included more than 8 levels deep' "is refused"
+run "$GPUBPF" -e "#include \"$T/inc/none.h\"" -- true; is 125 "a file that does not exist"; says 'inc/none.h cannot be included: No such file' "is refused"
+printf 'BEGIN { 1 + 2; print(4); }\n' > "$T/inc/w.bt"; run "$GPUBPF" "$T/inc/w.bt" -- true; is 0 "a value that is not used"; says '^gpubpf: .*inc/w.bt:1:11: this value is not used; print it' "brings a warning"; says '^4$' "and the program runs"
 for long in '0 + ' '(uint8)' '1 || ' '1 ? 1 : ' '*' 'args.a['; do
 	python3 -c "import sys; open(sys.argv[1], 'w').write('gpu/exit/*(int *a) { @ = sum(' + sys.argv[2] * 100000 + '1); }')" "$T/long.bt" "$long"
 	run "$GPUBPF" "$T/long.bt" -- true; is 125 "100000 times '$long'"; says 'store parts of it in variables' "is refused with what to do"
