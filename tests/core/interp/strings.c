@@ -26,6 +26,7 @@ static const char texts[64] = "\0a\0sixteen bytes!!!\0\x80\xff\x7f high\0the sam
 struct sides {
 	struct fixture f;
 	int bytes, text, prog; /* file descriptors of the Linux kernel; -1 if bpf(2) is not permitted */
+	int error;             /* why the maps of the Linux kernel could not be created; 0: they exist */
 	struct btf *types;     /* of the Linux kernel, or NULL */
 	struct gpubpf_unit unit;
 };
@@ -200,10 +201,11 @@ static void test_size(struct sides *s, const struct function *f, uint64_t *seed,
 
 static void test_function(struct sides *s, const struct function *f, uint64_t *seed)
 {
-	int prog = s->bytes < 0 ? -1 : kernel_load(s, f, 1, 0);
+	int prog = s->error ? -1 : kernel_load(s, f, 1, 0);
 
 	if (prog < 0)
-		skip("the function of the Linux kernel", "%s cannot be called here: %s", f->name, strerror(errno));
+		skip("the function of the Linux kernel", "%s cannot be called here: %s", f->name,
+		     strerror(s->error ? s->error : errno));
 	else
 		close(prog);
 	for (uint32_t at = 0; at < 40; at += strlen(texts + at) + 1)
@@ -228,8 +230,7 @@ int main(void)
 	s.f.maps[1].init = (void *)texts;
 	if (!ok(fixture_ready(&s.f) == 0, "maps"))
 		return done();
-	if (!kernel_open(&s))
-		s.bytes = -1;
+	s.error = kernel_open(&s) ? 0 : errno;
 	s.types = btf__load_vmlinux_btf();
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		test_function(&s, &functions[i], &seed);
