@@ -213,7 +213,7 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 	return err;
 }
 
-/* Return the end of the records in the span that have arrived completely. The words of a record show whether it has. */
+/* Return the end of the records in the span that have arrived completely. A record's words show if it is complete. */
 static u64 arrived_end(const struct drain *d, u32 copy, struct span *s)
 {
 	u64 at = s->from, header;
