@@ -389,8 +389,8 @@ static int fail_stop(const struct search *s, size_t threads)
 		return remote_explain_access(s->r, -EPERM);
 	if (s->nstuck)
 		return remote_fail(s->r, -ETIMEDOUT,
-				   "process %d: %zu of its %zu threads are busy in the Linux kernel and do not stop (for example in "
-				   "vfork); try again",
+				   "process %d: %zu of its %zu threads do not stop: they are busy in the Linux kernel (for example in "
+				   "vfork), or the machine is busy; try again",
 				   s->r->pid, s->nstuck, threads);
 	return remote_fail(s->r, -ETIMEDOUT,
 			   "process %d: no thread reached a system call where the agent can start; it computes without one, or "

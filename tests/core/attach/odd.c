@@ -73,7 +73,8 @@ static void sleep_in_vfork(void)
 {
 	ready();
 	if (!vfork()) {
-		sleep(20);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sleep(3600);
 		_exit(0);
 	}
 }

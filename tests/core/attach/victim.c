@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * victim THREADS: an application that runs until SIGTERM and checks that attaching does not disturb it. It checks its
- * results and errno, and that system calls preserve a vector register and do not end with EINTR. Prints "iterations N
- * wrong N interrupted N".
+ * results and errno, and that system calls preserve a vector register and do not end with EINTR. Prints "ready" when all
+ * threads run, and at the end "iterations N wrong N interrupted N".
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +17,7 @@
 
 static volatile sig_atomic_t stopped;
 static unsigned long iterations, wrong, interrupted;
+static int nthreads, nready;
 
 static void on_term(int signal)
 {
@@ -74,6 +75,10 @@ static void *work(void *arg)
 {
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
+	if (__atomic_add_fetch(&nready, 1, __ATOMIC_RELAXED) == nthreads) {
+		puts("ready");
+		fflush(stdout);
+	}
 	for (uint64_t i = (uintptr_t)arg; !stopped; i++) {
 		int bad = check_memory(i) || !check_vector(), slept;
 
@@ -90,15 +95,16 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_t threads[64];
 
+	nthreads = argc > 1 ? atoi(argv[1]) : 1;
+	nthreads = nthreads < 64 ? nthreads : 64;
 	signal(SIGTERM, on_term);
-	for (intptr_t i = 1; i < n && i < 64; i++)
+	for (intptr_t i = 1; i < nthreads; i++)
 		if (pthread_create(&threads[i], NULL, work, (void *)i))
 			return 1;
 	work(NULL);
-	for (int i = 1; i < n && i < 64; i++)
+	for (int i = 1; i < nthreads; i++)
 		pthread_join(threads[i], NULL);
 	printf("iterations %lu wrong %lu interrupted %lu\n", iterations, wrong, interrupted);
 	return wrong != 0;

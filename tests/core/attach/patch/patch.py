@@ -68,9 +68,20 @@ class Victim:
             found[site[NAME:WHY].split(b"\0")[0].decode()] = site[WHY:].split(b"\0")[0].decode()
         return found
 
+    def ticks(self):
+        """The processor time of the process in ticks of 10 ms."""
+        fields = open(f"/proc/{self.pid}/stat", encoding="utf-8").read().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    def wait_calls(self):
+        """Wait until the threads have called all functions: until the process has used processor time for that."""
+        before, until = self.ticks(), time.time() + 300
+        while self.ticks() < before + 10 and time.time() < until:
+            time.sleep(0.01)
+
     def end(self, name):
         self.process.terminate()
-        out = self.process.communicate(timeout=60)[0]
+        out = self.process.communicate(timeout=300)[0]
         found = re.match(r"calls (\d+) wrong (\d+)", out)
         tap.ok(found and int(found[1]) and found[2] == "0" and self.process.returncode == 0, f"{name}: all results are right", out, self.process.returncode)
         return dict((w, int(n)) for w, n in re.findall(r"^(\w+) (\d+)$", out, re.M))
@@ -91,7 +102,7 @@ def test_reasons():
     reasons = victim.reasons()
     for name, (_, why) in victim.functions.items():
         tap.ok(reasons.get(name) == why, f"{name}: {why or 'patched'}", reasons.get(name))
-    time.sleep(0.3)
+    victim.wait_calls()
     status, out = tool(victim, "restore", "count")
     tap.ok(status == 0 and victim.code() == victim.before, "restored byte for byte", out)
     counts = victim.end("odd beginnings")
@@ -163,8 +174,7 @@ def test_other_tools():
 
 
 def test_refusals():
-    plain = subprocess.Popen(["sleep", "60"])
-    time.sleep(0.2)
+    plain = subprocess.Popen(["sleep", "600"])
     for word in ("restore", "count", "patch"):
         status, out = tool(plain, word)
         tap.ok(status == 1 and f"{word} -2 process {plain.pid} has no patched functions" in out, f"{word} without a journal: refused", out)
