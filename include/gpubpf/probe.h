@@ -220,10 +220,9 @@ struct gpubpf_times {
  * theirs, and how many lanes access them. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
-/* Write it after the definition of an array with gpubpf_kernel_index as key. The value begins with a struct gpubpf_times,
- * the times of the kernel's launches. Programs that use only such maps and scratch maps do not run on devices whose runtime
- * measures launches itself, such as OpenCL on CPUs. There the session adds the runtime's times to the map, and kernels run
- * without a twin if no other program is attached to them. */
+/* Write it after an array with gpubpf_kernel_index as key, whose values begin with a struct gpubpf_times. If the runtime
+ * measures launches itself (OpenCL on CPUs), the session adds its times to the map. Programs that use only such maps and
+ * scratch maps do not run then, and kernels need no twin for them. */
 #define GPUBPF_LAUNCH_TIMES __attribute__((btf_decl_tag("gpubpf:launch_times")))
 
 /* Write it after the definition of a map in which each thread uses only its own keys, such as the thread's number.
@@ -546,6 +545,7 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 	return ctx->kernel;
 }
 
+#include "launch.h"
 /* The id of a GPU kernel as the index of an array. An array is faster than a hash table, and it works on devices where
  * hash tables do not. */
 typedef __u32 gpubpf_kernel_index;

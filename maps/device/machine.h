@@ -99,6 +99,13 @@ GPUBPF_FN void gpubpf_store_system_u64(u64 a, u64 v)
 }
 #endif
 
+#ifndef GPUBPF_HAS_GRID_ID
+GPUBPF_FN u64 gpubpf_grid_id(void)
+{
+	return 0;
+}
+#endif
+
 /*
  * A waiting lane calls this function once per iteration. On the host, it sleeps after some iterations; on devices it
  * does nothing.

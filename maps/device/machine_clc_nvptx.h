@@ -26,6 +26,15 @@ GPUBPF_FN u32 gpubpf_sm(void)
 	return id;
 }
 
+#define GPUBPF_HAS_GRID_ID 1
+GPUBPF_FN u64 gpubpf_grid_id(void)
+{
+	u64 id;
+
+	__asm__("mov.u64 %0, %%gridid;" : "=l"(id));
+	return id;
+}
+
 GPUBPF_FN u32 gpubpf_lane(void)
 {
 	u32 id;

@@ -212,6 +212,15 @@ GPUBPF_FN u32 gpubpf_lane(void)
 	return __nvvm_read_ptx_sreg_laneid();
 }
 
+#define GPUBPF_HAS_GRID_ID 1
+GPUBPF_FN u64 gpubpf_grid_id(void)
+{
+	u64 id;
+
+	__asm__("mov.u64 %0, %%gridid;" : "=l"(id));
+	return id;
+}
+
 /* Computed from the thread's number, because %warpid may change while a thread runs (PTX ISA 10.4). */
 GPUBPF_FN u32 gpubpf_warp(void)
 {

@@ -15,5 +15,6 @@
 #include "prog_array.h"
 #include "stack_trace.h"
 #include "host_call.h"
+#include "launches.h"
 
 #endif

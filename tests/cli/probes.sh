@@ -35,6 +35,13 @@ calls="[(e['value']['launch'], e['value']['call']['kernel'], [(a['name'], a['typ
 arguments="[('v', '__global int *')]"
 [ "$(json2 "$calls")" = "[(0, 'step_one', $arguments), (1, 'step_one', $arguments)]" ]; ok $? "a record for each launch, with the kernel's parameters: $(json2 "$calls")"
 [ "$(json2 "{e['value']['call']['args'][0]['value'][:2] for e in r['events']}")" = "{'0x'}" ]; ok $? "and values"
+run "$GPUBPF" run -p rows -j -r "$T/r" -- "$LOOP" 4 0; is 42 "rows"
+gives "[(k, v['kernel'], v['launch'], v['blocks'], v['ended'], v['sms']) for k, v in ((k, e['value']) for k, e in m['rows'].items())]" \
+	"[($(for i in 0 1 2 3; do echo "$i, 'step_one', $i, 16, 16, 0"; done | sed 's/$/), (/' | tr -d '\n' | sed 's/, ($//')]" "a row for each launch"
+gives "{v['pid'] == r['device_list'][0]['pid'] for v in (e['value'] for e in m['rows'].values())}, any(e['value']['time'] for e in m['rows'].values())" \
+	'{True} True' "with its process and time"
+run "$GPUBPF" run -p rows -- "$LOOP" 4 0; says '^  KEY  KERNEL    LAUNCH  *PID  *BEGIN  *TIME  BLOCKS  ENDED  SMS$' "as a table"
+[ "$(sed -n 's/^ *\([0-9][0-9]*\)  step_one  *\([0-9]*\)  .*/\1 \2/p' "$T/err" | tr '\n' ,)" = "0 0,1 1,2 2,3 3," ]; ok $? "in the order of begins"
 run "$GPUBPF" kernel list --signatures -- "$LOOP" 1 0; says '^  step_one(__global int \*v)$' "kernel list --signatures"
 run "$GPUBPF" kernel list --times --demangle -- "$LOOP" 4 0; is 42 "kernel list --times"; says '^  step_one  *4  *1024  *64  yes' "what was launched"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "and how long it ran"

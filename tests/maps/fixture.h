@@ -16,7 +16,7 @@
 #include "maps/host/host.h"
 #include "maps/maps.h"
 
-#define FIXTURE_MAPS 12
+#define FIXTURE_MAPS 13
 
 struct fixture {
 	struct gpubpf_map maps[FIXTURE_MAPS];

@@ -130,6 +130,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	fixture_map(&a->f, BPF_MAP_TYPE_BLOOM_FILTER, 0, 20, 5, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_LPM_TRIE, 20, 8, 7, GPUBPF_USE_DELETE);
 	a->f.maps[11].map_flags = BPF_F_NO_PREALLOC;
+	fixture_map(&a->f, 1601, 4, 64, 5, GPUBPF_USE_UPDATE);
 	a->f.opts.replicas = 3;
 	a->f.opts.threads = 64;
 	a->f.opts.print_bytes = 4096;

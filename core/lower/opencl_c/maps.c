@@ -57,33 +57,35 @@ static void emit_operation(const struct functions *f, const char *type, const ch
 	text_add(t, "%s);\n}\n", arguments);
 }
 
-/* for each kind of helper argument: text of the function's parameter, and text of the argument that passes it on */
+/* for each kind of helper argument: type of the function's parameter, and begin of its name */
 static const struct {
-	const char *parameter, *argument;
+	const char *type, *name;
 } passed[GPUBPF_ARGS] = {
-	[GPUBPF_ARG_MAP_KEY] = { ", GPUBPF_PRIVATE const u8 *key", ", key" },
-	[GPUBPF_ARG_MAP_VALUE] = { ", GPUBPF_PRIVATE const u8 *value", ", value" },
-	[GPUBPF_ARG_MAP_VALUE_OUT] = { ", GPUBPF_PRIVATE u8 *value", ", value" },
-	[GPUBPF_ARG_MEM_RD] = { ", GPUBPF_PRIVATE const u8 *data", ", data" },
-	[GPUBPF_ARG_SIZE] = { ", u64 size", ", size" },
-	[GPUBPF_ARG_SIZE_OR_ZERO] = { ", u64 size", ", size" },
-	[GPUBPF_ARG_ALLOC_SIZE] = { ", u64 size", ", size" },
-	[GPUBPF_ARG_ANY] = { ", u64 flags", ", flags" },
+	[GPUBPF_ARG_MAP_KEY] = { "GPUBPF_PRIVATE const u8 *", "key" },
+	[GPUBPF_ARG_MAP_VALUE] = { "GPUBPF_PRIVATE const u8 *", "value" },
+	[GPUBPF_ARG_MAP_VALUE_OUT] = { "GPUBPF_PRIVATE u8 *", "value" },
+	[GPUBPF_ARG_MEM_RD] = { "GPUBPF_PRIVATE const u8 *", "data" },
+	[GPUBPF_ARG_SIZE] = { "u64 ", "size" },
+	[GPUBPF_ARG_SIZE_OR_ZERO] = { "u64 ", "size" },
+	[GPUBPF_ARG_ALLOC_SIZE] = { "u64 ", "size" },
+	[GPUBPF_ARG_ANY] = { "u64 ", "number" },
 };
 
-/* Emits the function for helper h on a map of type `type`. */
+/* Emits the function for helper h on a map of type `type`. The names of its parameters end with their numbers. */
 static void emit_helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
-	char parameters[160] = "", arguments[64] = "";
+	char parameters[256] = "", arguments[64] = "";
+	size_t np = 0, na = 0;
 
 	for (int i = 0; i < 5; i++) {
 		enum gpubpf_arg arg = gpubpf_helper_arg(h, i, type);
 
 		if (gpubpf_arg_row(arg)->pass == GPUBPF_PASS_NOT)
 			continue;
-		assert(passed[arg].parameter);
-		strcat(parameters, passed[arg].parameter);
-		strcat(arguments, passed[arg].argument);
+		assert(passed[arg].type);
+		np += (size_t)snprintf(parameters + np, sizeof(parameters) - np, ", %s%s%d", passed[arg].type,
+				       passed[arg].name, i);
+		na += (size_t)snprintf(arguments + na, sizeof(arguments) - na, ", %s%d", passed[arg].name, i);
 	}
 	emit_operation(f, h->ret == GPUBPF_RET_INT ? "s64" : "u64", gpubpf_op_row(h->op)->function, parameters, arguments);
 }

@@ -40,6 +40,8 @@ const char *gpubpf_linux_maps_why_never(const struct gpubpf_map *map)
 		return "their elements are programs, for either the Linux kernel or the GPU";
 	if (flags & GPUBPF_MAP_STACKS)
 		return "the Linux kernel and the GPU number stacks differently";
+	if (flags & GPUBPF_MAP_READ)
+		return "only programs for the GPU write their elements";
 	if (flags & GPUBPF_MAP_ASKED)
 		return "pushed values cannot be read";
 	return kind_of(map) ? NULL : "maps of this kind are not synchronized";

@@ -38,7 +38,7 @@ static bool is_device_only(const struct gpubpf_session *s, const struct gpubpf_m
 }
 
 /*
- * Returns true if the tool supports the operation on the map. On maps of maps, program arrays and stack traces, the
+ * Returns true if the tool supports the operation on the map. On maps of maps, program arrays, stack traces and rows of launches, the
  * tool supports more operations than programs can use.
  */
 static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
@@ -46,6 +46,7 @@ static bool supports_op(const struct gpubpf_map *map, enum gpubpf_op op)
 	return map->type->ops & GPUBPF_OP_BIT(op) ||
 	       (gpubpf_map_holds_objects(map) &&
 		(op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
+	       (map->type->flags & GPUBPF_MAP_READ && op == GPUBPF_OP_LOOKUP) ||
 	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 

@@ -128,7 +128,7 @@ bool gpubpf_rows_init(struct gpubpf_rows *rows, const struct btf *btf, const str
 	    map->type->flags & GPUBPF_MAP_COPIES || map->global_data || !add_key(rows, map) || !add_value(rows, map) ||
 	    count_cells(rows) > GPUBPF_TABLE_COLUMNS)
 		return false;
-	rows->order = find_order(rows);
+	rows->order = map->type->flags & GPUBPF_MAP_ORDERED ? -1 : find_order(rows);
 	return true;
 }
 
