@@ -33,7 +33,8 @@ static int child_wait(pid_t pid, int timeout_s)
 			return status;
 		usleep(5000);
 	}
-	kill(pid, SIGKILL);
+	if (pid > 0)
+		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	return -1;
 }

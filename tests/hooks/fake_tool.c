@@ -391,6 +391,10 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 	tool->seen = mmap(NULL, sizeof(*tool->seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	fake.seen = tool->seen;
 	tool->pid = fork();
+	if (tool->pid < 0) { /* kill(2) of -1 would end all processes */
+		perror("fork");
+		exit(1);
+	}
 	if (!tool->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		serve(fd);

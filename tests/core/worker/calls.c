@@ -110,6 +110,8 @@ static bool start(struct traced *t, const char *path, unsigned lacks)
 		return false;
 	t->sock = pair[0];
 	t->pid = fork();
+	if (t->pid < 0)
+		return false;
 	if (!t->pid)
 		become_worker(path, pair[1], lacks);
 	close(pair[1]);
@@ -125,7 +127,8 @@ static bool start(struct traced *t, const char *path, unsigned lacks)
 
 static void stop(struct traced *t)
 {
-	kill(t->pid, SIGKILL);
+	if (t->pid > 0)
+		kill(t->pid, SIGKILL);
 	waitpid(t->pid, NULL, 0);
 	close(t->sock);
 }
