@@ -90,6 +90,24 @@ static const char *const needed[] = {
 	"cuLaunchKernel",
 };
 
+/* Functions that begin or end a capture. */
+static const char *const captures[] = {
+	"cuStreamBeginCapture",
+	"cuStreamBeginCapture_ptsz",
+	"cuStreamBeginCapture_v2",
+	"cuStreamBeginCapture_v2_ptsz",
+	"cuStreamBeginCaptureToGraph",
+	"cuStreamBeginCaptureToGraph_ptsz",
+	"cuStreamBeginRecaptureToGraph",
+	"cuStreamBeginRecaptureToGraph_ptsz",
+	"cuStreamBeginCaptureToCig",
+	"cuStreamBeginCaptureToCig_ptsz",
+	"cuStreamEndCapture",
+	"cuStreamEndCapture_ptsz",
+	"cuStreamEndCaptureToCig",
+	"cuStreamEndCaptureToCig_ptsz",
+};
+
 /* Returns a needed function of this driver that is not hooked, or NULL. */
 static const char *find_unhooked(void)
 {
@@ -128,17 +146,25 @@ static void attach(void)
 				missing);
 }
 
+/*
+ * The hooks of captures run until all twins have ended. The agent waits for the context, which it must not do during a
+ * capture, and only a hook sees the end of a capture.
+ */
 static int detach(void)
 {
+	bool has_ended;
 	uint32_t left;
 
 	if (!atomic_exchange(&is_attached, false))
 		return 0;
+	gpubpf_entries_drain(captures, sizeof(captures) / sizeof(captures[0]));
+	has_ended = gpubpf_entries_wait_left(WAIT_LEFT_NS) && cuda_contexts_wait(WAIT_TWINS_NS);
 	left = gpubpf_entries_restore();
-	if (!gpubpf_entries_wait_left(WAIT_LEFT_NS) || !cuda_contexts_wait(WAIT_TWINS_NS)) {
+	if (!has_ended || !gpubpf_entries_wait_left(WAIT_LEFT_NS)) {
 		gpubpf_log_once("a CUDA call or a kernel did not end within 60 s of the detach; no tool can attach to the process again");
 		return -1;
 	}
+	cuda_captures_forget();
 	cuda_modules_end_all();
 	gpubpf_hook_devices_end(&cuda_hook_ops);
 	return left;

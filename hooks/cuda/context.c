@@ -65,6 +65,21 @@ static void end_context(CUcontext context)
 	gpubpf_allocations_end(context);
 }
 
+static atomic_bool gives_up; /* the detach no longer waits */
+
+/* Begin a wait when no capture is open. Returns false if the detach no longer waits. */
+static bool begin_wait(void)
+{
+	const struct timespec nap = { 0, 1000000 };
+
+	while (!atomic_load(&gives_up)) {
+		if (cuda_wait_begin())
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
 /* Wait until the kernels in the device's context have ended. */
 static void wait_device(struct gpubpf_hook_device *device)
 {
@@ -72,9 +87,12 @@ static void wait_device(struct gpubpf_hook_device *device)
 
 	if (!gpubpf_hook_device_use(device))
 		return;
-	if (!cuda_enter(&cuda_direct, gpubpf_hook_device_open_params(device)->context, &mode)) {
-		cuda_direct.ctx_synchronize();
-		cuda_leave(&cuda_direct, &mode);
+	if (begin_wait()) {
+		if (!cuda_enter(&cuda_direct, gpubpf_hook_device_open_params(device)->context, &mode)) {
+			cuda_direct.ctx_synchronize();
+			cuda_leave(&cuda_direct, &mode);
+		}
+		cuda_wait_end();
 	}
 	gpubpf_hook_device_leave(device);
 }
@@ -93,13 +111,13 @@ bool cuda_contexts_wait(uint64_t ns)
 	const struct timespec nap = { 0, 1000000 };
 	uint64_t deadline = gpubpf_now_ns() + ns;
 
-	while (cuda_capture_open() && gpubpf_now_ns() < deadline)
-		nanosleep(&nap, NULL);
 	atomic_store(&is_idle, 0);
-	if (cuda_capture_open() || gpubpf_thread_start(wait_all, &is_idle) < 0)
+	atomic_store(&gives_up, false);
+	if (gpubpf_thread_start(wait_all, &is_idle) < 0)
 		return false;
 	while (!atomic_load(&is_idle) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
+	atomic_store(&gives_up, true);
 	return atomic_load(&is_idle);
 }
 

@@ -34,7 +34,9 @@ void *gpubpf_entry_moved[GPUBPF_ENTRIES];
 
 static struct entry {
 	void *hook, **next;
+	bool is_last; /* the hook also runs while the entries drain */
 } entries[GPUBPF_ENTRIES];
+static atomic_bool is_draining;
 static bool is_requested; /* the tool has patched, or refused, all sites in this session */
 static struct gpubpf_journal *journal;
 
@@ -45,16 +47,21 @@ static _Thread_local struct {
 	const void *caller;
 } call;
 
+static bool runs_hook(uint32_t i)
+{
+	return atomic_load(&gpubpf_entries_on) && (!atomic_load(&is_draining) || entries[i].is_last);
+}
+
 /*
- * Count the call, then read gpubpf_entries_on. A detach clears it, then reads the counters. So either the detach sees
- * the count and waits, or the thunk calls no hook.
+ * Count the call, then read the flags of runs_hook(). A detach changes them, then reads the counters. So either the
+ * detach sees the count and waits, or the thunk calls no hook.
  */
 void *gpubpf_entry_enter(uint32_t i, void **frame)
 {
 	if (call.is_in_hook || gpubpf_thread_is_own())
 		return NULL;
 	atomic_fetch_add(gpubpf_calls_at(&inside, frame), 1);
-	if (!atomic_load(&gpubpf_entries_on)) {
+	if (!runs_hook(i)) {
 		atomic_fetch_sub(gpubpf_calls_at(&inside, frame), 1);
 		return NULL;
 	}
@@ -283,7 +290,16 @@ void gpubpf_entries_patch(void)
 
 void gpubpf_entries_start(void)
 {
+	atomic_store(&is_draining, false);
 	atomic_store(&gpubpf_entries_on, true);
+}
+
+void gpubpf_entries_drain(const char *const *last, size_t n)
+{
+	for (uint32_t i = 0; journal && i < journal->nsites; i++)
+		for (size_t k = 0; k < n; k++)
+			entries[i].is_last |= !strcmp(journal->sites[i].name, last[k]);
+	atomic_store(&is_draining, true);
 }
 
 static uint32_t count_patched(void)

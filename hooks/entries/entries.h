@@ -22,6 +22,7 @@
 #ifndef __ASSEMBLER__
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -37,12 +38,14 @@ void gpubpf_entry_add(const char *name, void *function, void *hook, void **next)
 void gpubpf_entries_patch(void);
 void gpubpf_entries_start(void);                   /* let hooks run */
 bool gpubpf_entry_is_hooked(const void *function); /* is the function patched now? */
+/* Let no hook run any more, except for the n functions in `last`. Their hooks run until gpubpf_entries_restore(). */
+void gpubpf_entries_drain(const char *const *last, size_t n);
 /*
  * Let hooks no longer run, and restore all functions. Returns the number of functions that stay patched, whose thunks
  * only jump on. Calling it again has no effect.
  */
 uint32_t gpubpf_entries_restore(void);
-bool gpubpf_entries_wait_left(uint64_t ns); /* wait until no thread is in a hook; returns false after `ns` */
+bool gpubpf_entries_wait_left(uint64_t ns); /* wait until each hook that runs has returned; returns false after `ns` */
 void gpubpf_entries_after_fork(void);
 /* Returns the address through which the agent calls a function without its hook. */
 void *gpubpf_entry_unhooked(void *function);

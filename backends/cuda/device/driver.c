@@ -94,6 +94,11 @@ void cuda_capture_end(void)
 		;
 }
 
+void cuda_captures_forget(void)
+{
+	atomic_store(&captures, 0);
+}
+
 bool cuda_capture_open(void)
 {
 	return atomic_load_explicit(&captures, memory_order_relaxed);

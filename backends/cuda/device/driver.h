@@ -168,7 +168,8 @@ bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
 void cuda_capture_end(void);
-bool cuda_capture_open(void); /* returns true if a stream may be under capture */
+void cuda_captures_forget(void); /* a detach has removed the hooks, so the ends of open captures are not counted */
+bool cuda_capture_open(void);    /* returns true if a stream may be under capture */
 
 /* Returns a name such as "CUDA_ERROR_INVALID_VALUE", never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);

@@ -197,6 +197,14 @@ def test_graphs():
     app.end("graphs")
 
 
+def test_captures():
+    """A capture is open at nearly every detach. It ends after that, and is not broken."""
+    app = Application("1", "capture")
+    results = [probed(app, 1) for _ in range(3)]
+    tap.ok(all(result[0] == 0 and result[1][1] for result in results), "open captures: the next session probes", *results)
+    app.end("open captures")
+
+
 def test_late():
     app = Application("1", "late")
     tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-v"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT)
@@ -306,7 +314,7 @@ def test_one_kill():
 
 if os.uname().machine != "x86_64":
     tap.skip_all("attach works on x86-64 only")
-TESTS = [test_rounds, test_modes, test_lock_order, test_graphs, test_late, test_known_launches, test_one_kill, test_kills]
+TESTS = [test_rounds, test_modes, test_lock_order, test_graphs, test_captures, test_late, test_known_launches, test_one_kill, test_kills]
 for test in TESTS:
     if not sys.argv[6:] or test.__name__ in sys.argv[6:]:
         test()

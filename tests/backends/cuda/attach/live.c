@@ -9,6 +9,7 @@
  * Mode same: like memory; the kernel has the name of another kernel in a fat binary of the program.
  * Mode new: unload the module, and load it again from memory, after each 50 launches.
  * Mode graph: every tenth launch is captured into a graph, which is launched once.
+ * Mode capture: like graph, but a capture takes 50 ms, so nearly always a capture is open.
  * Mode several: another fat binary of the program defines a kernel of the same name.
  * Mode settings: set an attribute of the function before "ready", without which it cannot be launched.
  * Mode fork: fork a child every 200 launches. The child launches once and ends.
@@ -206,6 +207,8 @@ static void launch_graph(CUfunction f, CUdeviceptr to)
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	CHECK(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+	if (is_mode("capture"))
+		usleep(50000);
 	CHECK(cu.cuStreamEndCapture(stream, &graph));
 	CHECK(cu.cuGraphInstantiateWithFlags(&ready, graph, 0));
 	CHECK(cu.cuGraphLaunch(ready, stream));
@@ -261,7 +264,7 @@ static void *work(void *arg)
 		}
 		if (is_mode("fork") && i % 200 == 199)
 			fork_child(f, to);
-		if (is_mode("graph") && i % 10 == 9)
+		if ((is_mode("graph") || is_mode("capture")) && i % 10 == 9)
 			launch_graph(f, to);
 		else
 			launch(f, to, i);
