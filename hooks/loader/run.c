@@ -29,7 +29,7 @@ static int put_request(const struct call *c, uint32_t prog, struct gpubpf_writer
 {
 	struct gpubpf_run_grid grid;
 	void *data = NULL;
-	int err = read_grid(c, &grid);
+	int err = c->attr.test.data_size_in > GPUBPF_BPF_MAX ? -E2BIG : read_grid(c, &grid);
 
 	if (!err && c->attr.test.data_size_in)
 		data = copied(c->attr.test.data_in, c->attr.test.data_size_in, &err);

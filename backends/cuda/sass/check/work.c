@@ -22,7 +22,7 @@ int sass_check_fail_whole(struct checked *c, const char *what)
 
 int64_t sass_check_target(const struct checked *c, uint32_t i)
 {
-	int64_t off = sass_branch(c->code->arch, insn_at(c, i));
+	int64_t off = i < c->ninsns ? sass_branch(c->code->arch, insn_at(c, i)) : -1;
 
 	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
 }

@@ -60,7 +60,7 @@ int sass_check_fail(struct checked *c, uint32_t at, const char *what);
 /* Like sass_check_fail(), for a mistake that does not concern one instruction. */
 int sass_check_fail_whole(struct checked *c, const char *what);
 /* Returns the index of the instruction that the relative branch i targets; it may lie outside of the code. Returns
- * -1 if the target is not the start of an instruction. */
+ * -1 if the target is not the start of an instruction, or if i lies outside of the code. */
 int64_t sass_check_target(const struct checked *c, uint32_t i);
 /* Sets *low to the lowest register that the instructions at indices `from` to `to` - 1 use, and *top to the highest
  * such register plus 1. Skips copies of the kernel's instructions. If no register is used, *low is SASS_RZ and *top
