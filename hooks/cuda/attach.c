@@ -64,6 +64,12 @@ static void bypass_hooks(void)
 #undef CUDA_FN
 }
 
+/* Functions that begin or end a capture in most applications. */
+#define CAPTURE_FUNCTIONS \
+	"cuStreamBeginCapture", "cuStreamBeginCapture_ptsz", "cuStreamBeginCapture_v2", "cuStreamBeginCapture_v2_ptsz", \
+		"cuStreamBeginCaptureToGraph", "cuStreamBeginCaptureToGraph_ptsz", "cuStreamEndCapture", \
+		"cuStreamEndCapture_ptsz"
+
 /*
  * Functions without which probing is unsafe: the agent must see the end of contexts and modules, and the beginning of
  * captures.
@@ -79,31 +85,17 @@ static const char *const needed[] = {
 	"cuGreenCtxDestroy",
 	"cuModuleUnload",
 	"cuLibraryUnload",
-	"cuStreamBeginCapture",
-	"cuStreamBeginCapture_ptsz",
-	"cuStreamBeginCapture_v2",
-	"cuStreamBeginCapture_v2_ptsz",
-	"cuStreamBeginCaptureToGraph",
-	"cuStreamBeginCaptureToGraph_ptsz",
-	"cuStreamEndCapture",
-	"cuStreamEndCapture_ptsz",
+	CAPTURE_FUNCTIONS,
 	"cuLaunchKernel",
 };
 
 /* Functions that begin or end a capture. */
 static const char *const captures[] = {
-	"cuStreamBeginCapture",
-	"cuStreamBeginCapture_ptsz",
-	"cuStreamBeginCapture_v2",
-	"cuStreamBeginCapture_v2_ptsz",
-	"cuStreamBeginCaptureToGraph",
-	"cuStreamBeginCaptureToGraph_ptsz",
+	CAPTURE_FUNCTIONS,
 	"cuStreamBeginRecaptureToGraph",
 	"cuStreamBeginRecaptureToGraph_ptsz",
 	"cuStreamBeginCaptureToCig",
 	"cuStreamBeginCaptureToCig_ptsz",
-	"cuStreamEndCapture",
-	"cuStreamEndCapture_ptsz",
 	"cuStreamEndCaptureToCig",
 	"cuStreamEndCaptureToCig_ptsz",
 };
