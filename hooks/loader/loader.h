@@ -201,6 +201,8 @@ int uprobe_adopt(int event);
 bool session_mmap(const long arg[6], long *result);
 bool is_map_mapped_writable(uint32_t map); /* does any caller have a writable mapping of the session map? */
 bool is_session_pipe(int fd);              /* is fd a session pipe, which must be polled edge-triggered? */
+/* Returns the bytes of data of the ring buffer that the caller's descriptor refers to, or a negative errno value. */
+long session_ring_size(int fd);
 
 /*
  * pin.c: make the session's folder look like a BPF file system in the result of statfs(2). Returns false for another

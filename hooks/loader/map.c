@@ -106,8 +106,8 @@ long map_create(struct call *c)
 		return ret;
 	ours = session_map_create_requested(&c->attr, 0);
 	/*
-	 * -EOPNOTSUPP means that there is no session, so return the kernel's result. For one of gpubpf's own types,
-	 * -EOPNOTSUPP is the session's answer: loaders cannot create that type.
+	 * -EOPNOTSUPP means that there is no session, so return the kernel's result. The kernel has no result for one
+	 * of gpubpf's own types.
 	 */
 	return ours == -EOPNOTSUPP && c->attr.map_type < FIRST_OWN_TYPE ? ret : ours;
 }

@@ -177,6 +177,28 @@ bool session_mmap(const long arg[6], long *result)
 	return true;
 }
 
+long session_ring_size(int fd)
+{
+	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
+	struct gpubpf_writer w = { 0 };
+	struct answer a;
+	uint64_t twice;
+	long err;
+
+	if (!h.id || !h.pipe)
+		return -EINVAL;
+	gpubpf_put_u32(&w, h.id);
+	gpubpf_put_u64(&w, 0); /* bytes, offset, and whether the mapping is writable: ignored for a ring buffer */
+	gpubpf_put_u64(&w, 0);
+	gpubpf_put_u32(&w, 0);
+	err = ask(GPUBPF_BPF_MEMORY, &w, &a);
+	twice = err ? 0 : gpubpf_get_u64(&a.payload.r);
+	answer_close(&a);
+	if (!err && !twice)
+		err = -EINVAL;
+	return err ? err : (long)twice;
+}
+
 /*
  * Returns true if fd is a session pipe. It must be polled edge-triggered: no reader consumes the byte in the pipe, so
  * only the arrival of a new byte may wake a poller.

@@ -24,7 +24,9 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	};
 
 	memcpy(info.name, map->name, sizeof(info.name) - 1);
-	if (o->map.stream)
+	if (map->type->flags & GPUBPF_MAP_ROOM)
+		info.key_size = o->map.key_size;
+	else if (o->map.stream)
 		info.key_size = info.value_size = sys_stream_word_size(o);
 	gpubpf_put_bytes(c->out, &info, sizeof(info));
 	gpubpf_put_bytes(c->out, NULL, 0);

@@ -305,7 +305,7 @@ int sys_map_create(struct sys_call *c)
 	struct create_params with;
 	struct sys_object *o;
 	struct gpubpf_map def;
-	uint32_t flags;
+	uint32_t flags, key_size;
 	int err = sys_map_read_def(c, &sys);
 
 	with = read_create_params(c);
@@ -316,22 +316,18 @@ int sys_map_create(struct sys_call *c)
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = find_inner_def(c, &with, sys.name)))
 		return -EINVAL;
 	flags = sys.flags;
+	key_size = sys.key_size;
 	if (!with.kernel_id && !is_valid_def(&sys))
 		return -EINVAL;
 	sys.inner = inner != NULL;
 	err = sys_map_check_def(&sys, &def);
 	if (err < 0)
 		return err;
-	if (def.type->flags & GPUBPF_MAP_ROOM) {
-		gpubpf_session_note(c->s,
-				    "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
-				    sys.name, def.type->name);
-		return -EOPNOTSUPP;
-	}
 	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &map_ops, &err);
 	if (!o)
 		return err;
 	o->map.flags = flags;
+	o->map.key_size = key_size;
 	if (inner)
 		o->map.inner = *inner;
 	return sys_object_answer(c, o, create_map(c, o, &def, &with));

@@ -120,7 +120,7 @@ struct sys_object {
 			bool joined;
 			uint32_t index; /* index of the map in the session's unit, if joined */
 			bool frozen;
-			uint32_t flags;            /* as the loader passed them */
+			uint32_t flags, key_size;  /* as the loader passed them */
 			struct sys_stream *stream; /* NULL unless the map is a ring buffer or PERF_EVENT_ARRAY */
 			struct sys_slots *slots;   /* NULL unless the values are maps or programs */
 			struct gpubpf_map inner;   /* for a map of maps: the definition of its elements */

@@ -24,6 +24,7 @@
 #define PAGE 4096ull
 #define BUFFERS_MAX 65536u         /* maximum buffers of one PERF_EVENT_ARRAY */
 #define BUFFER_MAX (64ull << 20)   /* maximum bytes of one perf buffer */
+#define RING_MAX (16ull << 20)     /* maximum bytes of a GPU_RINGBUF's data */
 #define PIPE_SIZE 65536            /* bytes of a pipe's buffer, unless a loader has changed it */
 #define SAMPLE_MAX 65528ull        /* maximum bytes of a perf record with its header: largest multiple of 8 below 2^16 */
 
@@ -59,13 +60,30 @@ static int map_memory(struct gpubpf_session *s, struct sys_object *o, struct sys
 }
 
 /*
+ * Returns the size of a GPU_RINGBUF's data in bytes, a power of two. bpftime gives each thread a ring of max_entries
+ * records. Here all threads share one ring, which has room for the records of as many threads.
+ */
+static uint64_t gpu_ring_size(const struct gpubpf_session *s, const struct gpubpf_map *def)
+{
+	uint64_t record = ((def->value_size + 7ull) & ~7ull) + 8, size = PAGE;
+	uint64_t threads = s->opts.threads ? s->opts.threads : RING_MAX;
+	uint64_t each = def->max_entries > RING_MAX / record ? RING_MAX : record * def->max_entries;
+	uint64_t wanted = threads > RING_MAX / each ? RING_MAX : each * threads;
+
+	while (size < wanted)
+		size *= 2;
+	return size;
+}
+
+/*
  * Create the memory of a ring buffer: a page with the loader's position, a page with the session's position, and the
  * data.
  */
 static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
 {
+	const struct gpubpf_map *def = &map->map.def;
 	struct sys_ring *ring = &map->map.stream->ring;
-	uint64_t size = map->map.def.max_entries;
+	uint64_t size = def->type->flags & GPUBPF_MAP_ROOM ? gpu_ring_size(s, def) : def->max_entries;
 	int err = size % PAGE || size & (size - 1) ? -EINVAL : map_memory(s, map, ring, 2 * PAGE, size);
 
 	ring->tail = ring->base;

@@ -7,7 +7,7 @@ use_device pocl
 way=$7
 places() { run "$GPUBPF" bpf $way -- "$OBJ/places" "$@"; }
 places __memcapture "$LOOP 3 0"; is 0 "a kprobe of __memcapture"; prints '^counted 6144$' "runs at each access of each thread"
-prints '^GPU_RINGBUF: Operation not supported$' "a map that loaders cannot read is refused as documented"
+prints '^GPU_RINGBUF: made$' "a loader creates a map of a type that Linux lacks"
 places __memcapture "$LOOP 3 0" access; prints '^counted 6144$' "and may read what the access gives"
 places cuda__step_one "$LOOP 1 0" access; says 'is not attached: .*reads mem.bytes of the context, which gpu/entry/ does not provide' "which a kernel's entry does not give: a line"
 places __memcapture "$LOOP 1 0" ret; prints '^Operation not supported$' "its return is refused"; says 'a memory access has no return' "with a line"
