@@ -6,8 +6,6 @@
 #include "attach.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "remote.h"
@@ -31,11 +29,29 @@ static uint64_t find_loaded_agent(const struct remote *r, const char *entry)
 	return found;
 }
 
+struct start {
+	struct remote_boot *boot;
+	uint64_t wait_ns;
+};
+
+/* Runs in the holder: stop a thread, and start the boot code in it. */
+static int start_boot(struct remote *r, void *arg, uint64_t *stopped)
+{
+	const struct start *start = arg;
+	struct remote_thread thread;
+	int err = remote_stop_one(r, &thread, remote_now_ns() + start->wait_ns);
+
+	if (!err)
+		err = remote_boot_start(r, start->boot, &thread);
+	if (!err)
+		*stopped = remote_now_ns() - thread.since;
+	return err;
+}
+
 static int attach_open(struct remote *r, const struct gpubpf_attach_process_opts *opts, struct gpubpf_attach_times *times)
 {
 	uint64_t wait_ns = (opts->wait_ms ? opts->wait_ms : WAIT_MS) * 1000000ull;
 	const char *entry = opts->entry ? opts->entry : GPUBPF_BOOT_ENTRY;
-	struct remote_thread thread;
 	struct remote_boot boot;
 	int err, ret;
 
@@ -43,55 +59,28 @@ static int attach_open(struct remote *r, const struct gpubpf_attach_process_opts
 	if (err < 0)
 		return err;
 	boot.frame.entry = find_loaded_agent(r, entry);
-	err = remote_stop_one(r, &thread, remote_now_ns() + wait_ns);
-	if (!err)
-		err = remote_boot_start(r, &boot, &thread);
+	err = remote_run_holder(r, start_boot, &(struct start){ &boot, wait_ns }, wait_ns, &times->stopped);
 	if (err < 0)
 		return err;
-	times->stopped = remote_now_ns() - thread.since;
 	ret = remote_hand_over(r, &boot, opts->library, wait_ns);
 	remote_boot_remove(r, &boot);
 	return ret;
-}
-
-struct attach_job {
-	pid_t pid;
-	const struct gpubpf_attach_process_opts *opts;
-	struct gpubpf_attach_times *times;
-	char *why;
-	size_t size;
-	int result;
-};
-
-/* Runs in a separate thread. When this thread ends, the Linux kernel detaches all threads that it still traces. */
-static void *run_attach(void *arg)
-{
-	struct attach_job *job = arg;
-	struct remote r;
-
-	job->result = remote_open(&r, job->pid, job->why, job->size);
-	if (job->result >= 0)
-		job->result = attach_open(&r, job->opts, job->times);
-	remote_close(&r);
-	return NULL;
 }
 
 int gpubpf_attach_process(pid_t pid, const struct gpubpf_attach_process_opts *opts, struct gpubpf_attach_times *times,
 			  char *why, size_t size)
 {
 	struct gpubpf_attach_times unused;
-	struct attach_job job = { .pid = pid, .opts = opts, .times = times ? times : &unused, .why = why, .size = size };
 	uint64_t start = remote_now_ns();
-	pthread_t thread;
-	int err;
+	struct remote r;
+	int result;
 
-	*job.times = (struct gpubpf_attach_times){ 0 };
-	err = pthread_create(&thread, NULL, run_attach, &job);
-	if (err) {
-		snprintf(why, size, "process %d: no thread can be started: %s", pid, strerror(err));
-		return -err;
-	}
-	pthread_join(thread, NULL);
-	job.times->total = remote_now_ns() - start;
-	return job.result;
+	times = times ? times : &unused;
+	*times = (struct gpubpf_attach_times){ 0 };
+	result = remote_open(&r, pid, why, size);
+	if (result >= 0)
+		result = attach_open(&r, opts, times);
+	remote_close(&r);
+	times->total = remote_now_ns() - start;
+	return result;
 }

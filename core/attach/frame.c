@@ -239,12 +239,13 @@ static int remove_stub(struct remote *r, const struct remote_thread *threads, si
 
 int remote_boot_remove(struct remote *r, const struct remote_boot *boot)
 {
+	uint64_t stopped;
 	int err = -EAGAIN;
 
 	for (int i = 0; i < 10 && err == -EAGAIN; i++) {
 		if (i)
 			remote_sleep_us(1000);
-		err = remote_with_threads(r, false, remove_stub, (void *)boot);
+		err = remote_with_threads(r, false, remove_stub, (void *)boot, &stopped);
 	}
 	return err;
 }

@@ -9,7 +9,6 @@
 #include "patch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,12 +230,8 @@ static int write_sites(struct remote *r, const struct remote_thread *threads, si
 {
 	struct patching *p = arg;
 	const struct remote_area area = { is_inside, p };
-	uint64_t since = remote_now_ns();
 	int err = p->restores ? 0 : remote_check_area(r, threads, n, &area);
 
-	for (size_t i = 0; i < n; i++)
-		if (threads[i].stopped && threads[i].since < since)
-			since = threads[i].since;
 	for (uint32_t i = 0; i < p->journal->nsites && !err; i++) {
 		const struct gpubpf_patch_site *site = &p->journal->sites[i];
 		const uint8_t *bytes = p->restores ? site->before : site->after;
@@ -244,7 +239,6 @@ static int write_sites(struct remote *r, const struct remote_thread *threads, si
 		if (is_ready(p, site) && read_bytes(p, site) == (p->restores ? BYTES_AFTER : BYTES_BEFORE))
 			err = remote_write_code(r, site->at, bytes, GPUBPF_PATCH_SIZE);
 	}
-	p->stopped = remote_now_ns() - since;
 	return err;
 }
 
@@ -274,7 +268,7 @@ static int stop_and_write(struct patching *p)
 			remote_sleep_us(1000);
 		err = remote_read_maps(r);
 		if (!err)
-			err = remote_with_threads(r, true, write_sites, p);
+			err = remote_with_threads(r, true, write_sites, p, &p->stopped);
 	}
 	if (err == -EAGAIN)
 		return remote_fail(r, err,

@@ -53,7 +53,18 @@ int remote_explain_access(struct remote *r, int err);
 /* symbols.c: the address of a function that the ELF file mapped at `base` exports, or 0. Reads only memory. */
 uint64_t remote_symbol(const struct remote *r, uint64_t base, const char *name);
 
-/* stop.c */
+/*
+ * holder.c: stops threads in a child process of the tool, the *holder*. It runs in a new session (setsid(2)). So if a signal such
+ * as SIGSTOP or SIGTSTP stops the tool, or SIGKILL ends it, the holder still lets the threads continue. If the holder
+ * needs more than `ns` and HOLDER_NS in addition, the tool kills it, and the Linux kernel lets the threads continue.
+ *
+ * Call fn in the holder, and store how long threads were stopped in *stopped. Changes of memory by fn are lost, except
+ * for *stopped and the reason of a failure. Returns fn's result. Returns -EAGAIN if the holder did not finish.
+ */
+typedef int (*remote_holder_fn)(struct remote *r, void *arg, uint64_t *stopped);
+int remote_run_holder(struct remote *r, remote_holder_fn fn, void *arg, uint64_t ns, uint64_t *stopped);
+
+/* stop.c; called in the holder, except for remote_with_threads() */
 struct remote_thread {
 	pid_t tid;
 	struct user_regs_struct regs; /* registers at the stop */
@@ -68,11 +79,11 @@ int remote_stop_one(struct remote *r, struct remote_thread *t, uint64_t deadline
 void remote_release(const struct remote_thread *t);
 typedef int (*remote_stopped_fn)(struct remote *r, const struct remote_thread *threads, size_t n, void *arg);
 /*
- * Seize all threads, so that no other tool can, and call fn. If interrupt_all is set, stop all threads. Otherwise stop
+ * Seize all threads in the holder, so that no other tool can, and call fn there. If interrupt_all is set, stop all threads. Otherwise stop
  * only the threads that run, and let the sleeping threads sleep on. Returns fn's result. Returns -EAGAIN without
  * calling fn if another program traces one of the threads, or if a thread did not stop in time.
  */
-int remote_with_threads(struct remote *r, bool interrupt_all, remote_stopped_fn fn, void *arg);
+int remote_with_threads(struct remote *r, bool interrupt_all, remote_stopped_fn fn, void *arg, uint64_t *stopped);
 
 /* Wait until the thread stops, and store its status. Returns 0, -ESRCH if the thread has ended, or -ETIMEDOUT. */
 int remote_wait_stop(pid_t tid, int *status, uint64_t deadline);

@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -237,7 +236,7 @@ static int stop_at_safe_point(const struct remote *r, struct remote_thread *t, u
 
 /*
  * Detach the thread, so that it continues. Returns false if the thread does not stop for this. Then it stays traced
- * until this thread of the tool ends.
+ * until the holder ends.
  */
 static bool detach(pid_t tid)
 {
@@ -489,49 +488,57 @@ static int stop_all(const struct remote *r, struct remote_thread *threads, size_
 }
 
 struct stop_job {
-	struct remote *r;
 	remote_stopped_fn fn;
 	void *arg;
 	bool interrupt_all;
-	int result;
 };
 
-/*
- * Runs in a separate thread. When this thread ends, the Linux kernel detaches all threads that it has seized but not
- * stopped.
- */
-static void *run_stopped(void *arg)
+/* Returns the time since the first stop of a thread, in ns. */
+static uint64_t time_stopped(const struct remote_thread *threads, size_t n)
 {
-	struct stop_job *job = arg;
-	struct remote_thread *threads = calloc(MAX_THREADS, sizeof(*threads));
-	pid_t *tids = malloc(MAX_THREADS * sizeof(*tids));
-	size_t n = 0;
+	uint64_t now = remote_now_ns(), since = now;
 
-	job->result = threads && tids ? 0 : -ENOMEM;
-	if (!job->result)
-		job->result = stop_all(job->r, threads, &n, tids, job->interrupt_all) < 0 ?
-				      -EAGAIN :
-				      job->fn(job->r, threads, n, job->arg);
+	for (size_t i = 0; i < n; i++)
+		if (threads[i].stopped && threads[i].since < since)
+			since = threads[i].since;
+	return now - since;
+}
+
+/* Let the threads continue. When the holder ends, the Linux kernel detaches the threads that were not stopped. */
+static void release_all(const struct remote *r, struct remote_thread *threads, size_t n)
+{
 	for (size_t i = 0; i < n; i++) {
 		if (threads[i].stopped && !threads[i].regs.cs)
 			wait_thread(&threads[i], 0); /* stop_all() failed before it waited for this thread */
 		if (!threads[i].stopped)
 			continue;
-		repair_call(job->r, &threads[i]);
+		repair_call(r, &threads[i]);
 		ptrace(PTRACE_DETACH, threads[i].tid, 0, 0);
 	}
-	free(threads);
-	free(tids);
-	return NULL;
 }
 
-int remote_with_threads(struct remote *r, bool interrupt_all, remote_stopped_fn fn, void *arg)
+/* Runs in the holder. */
+static int run_stopped(struct remote *r, void *arg, uint64_t *stopped)
 {
-	struct stop_job job = { .r = r, .fn = fn, .arg = arg, .interrupt_all = interrupt_all };
-	pthread_t thread;
+	const struct stop_job *job = arg;
+	struct remote_thread *threads = calloc(MAX_THREADS, sizeof(*threads));
+	pid_t *tids = malloc(MAX_THREADS * sizeof(*tids));
+	int result = threads && tids ? 0 : -ENOMEM;
+	size_t n = 0;
 
-	if (pthread_create(&thread, NULL, run_stopped, &job))
-		return -EAGAIN;
-	pthread_join(thread, NULL);
-	return job.result;
+	if (!result)
+		result = stop_all(r, threads, &n, tids, job->interrupt_all) < 0 ? -EAGAIN :
+										  job->fn(r, threads, n, job->arg);
+	*stopped = time_stopped(threads, n);
+	release_all(r, threads, n);
+	free(threads);
+	free(tids);
+	return result;
+}
+
+int remote_with_threads(struct remote *r, bool interrupt_all, remote_stopped_fn fn, void *arg, uint64_t *stopped)
+{
+	struct stop_job job = { .fn = fn, .arg = arg, .interrupt_all = interrupt_all };
+
+	return remote_run_holder(r, run_stopped, &job, STOP_ALL_NS, stopped);
 }
