@@ -193,6 +193,11 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 		cli_error("--seed: needs --random");
 		return CLI_USAGE;
 	}
+	run->direct = cli_has(args, OPT_DIRECT);
+	if (run->direct && (!text || run->jobs > 1)) {
+		cli_error("--direct: needs --random, and excludes --jobs");
+		return CLI_USAGE;
+	}
 	if (!text)
 		return CLI_OK;
 	if (strchr(text, 's'))

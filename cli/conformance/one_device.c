@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/conformance/suite/application.h"
+#include "cli/conformance/grid/direct.h"
 #include "cli/conformance/grid/grid.h"
 #include "cli/conformance/grid/probe.h"
 #include "cli/conformance/random/random.h"
@@ -171,7 +172,7 @@ static const char *why_no_probe(const struct suite_case *c)
 
 	if (grid_is_refused(c))
 		return NO_PROBE;
-	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
+	return grid_is_run(c) || grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
 /* Return a message with the capability that the device lacks for the requested placement of maps, or NULL. */
@@ -205,6 +206,8 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 			run_probe(run, device, cases[i], r);
 		} else if (conformance_is_host(device->caps.backend) || grid_is_refused(c)) {
 			grid_run_host(run, device, cases[i], r);
+		} else if (grid_is_run(c)) {
+			direct_run(run, device, cases[i], r);
 		} else {
 			run_these[nrun++] = cases[i];
 		}
@@ -234,7 +237,9 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 	for (uint32_t i = 0; cases[0] && cases[1] && i < total; i++) {
 		bool whole = run->suite.cases[i].expect != NULL;
 
-		if (run->suite.cases[i].random)
+		if (run->direct)
+			random_run_direct(run, device, &device->results[i]);
+		else if (run->suite.cases[i].random)
 			random_run(run, device, i, &opts);
 		else
 			cases[whole][n[whole]++] = i;

@@ -151,7 +151,7 @@ static int run_batch(struct batch *b, uint32_t begin)
 		struct isolate_item *item = &b->r->isolate.items[begin + i];
 		struct suite_result result = { 0 };
 
-		grid_judge(&b->grid, i, d->ops->caps(d->device), b->arena, &result);
+		grid_judge(&b->grid, i, d->ops->caps(d->device), b->arena, NULL, &result);
 		item->value = result.state;
 		memcpy(item->expected, result.expected, sizeof(item->expected));
 		isolate_done(&b->r->isolate, begin + i, result.got);

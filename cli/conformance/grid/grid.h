@@ -54,9 +54,13 @@ bool grid_runs_alone(const struct suite_case *c);
  */
 const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);
 
-/* judge.c: compares the maps of case i after its launch with the expectations of the case. */
+struct grid_run;
+/*
+ * judge.c: compares the maps of case i after its launch with the expectations of the case. `run` has the results of a
+ * direct run, or is NULL.
+ */
 void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena,
-		struct suite_result *r);
+		const struct grid_run *run, struct suite_result *r);
 
 /*
  * Returns true if a refusal matches `want`: a rule's name in core/model/errors.def, a space, and a part of the message.

@@ -5,7 +5,8 @@
 #include <sys/mman.h>
 
 #include "core/interp/interp.h"
-#include "grid.h"
+#include "direct.h"
+#include "maps/layout.h"
 
 /* Convert a linear index to coordinates in a grid of `size`. */
 static void split(uint64_t linear, const uint32_t size[3], gpubpf_u64 out[3])
@@ -26,8 +27,17 @@ static void set_thread(struct gpubpf_ctx *ctx, const struct grid_launch *l, uint
 			     ctx->global_id[0];
 }
 
-/* Run all programs of the case for one thread. */
-static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid, void *arena, struct gpubpf_diag *diag)
+/* Set the arguments of the kernel of direct runs (core/wire/direct.h). */
+static void set_data(struct gpubpf_ctx *ctx, const struct grid_run *run)
+{
+	ctx->arg[0] = (uintptr_t)run->words - GPUBPF_DIRECT_DATA;
+	ctx->arg[1] = 8ull * run->nwords;
+	ctx->arg[2] = GPUBPF_DIRECT_KEY;
+}
+
+/* Run all programs of the case for one thread. `run` is the data of a direct run, or NULL. */
+static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid, void *arena, struct grid_run *run,
+		      struct gpubpf_diag *diag)
 {
 	const struct gpubpf_unit *unit = &g->loaded->unit;
 	struct gpubpf_interp_result result = { 0 };
@@ -39,16 +49,21 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid,
 						 .ctx = ctx,
 						 .arena = arena,
 						 .layout = &g->layout,
+						 .mem = run ? run->words : NULL,
+						 .mem_size = run ? 8ull * run->nwords : 0,
 						 .pid_tgid = pid_tgid };
 
 		if (!unit->progs[i].pattern[0])
 			continue;
 		err = gpubpf_interp_run(&job, &result, diag);
 	}
+	if (run && !ctx->global_linear)
+		run->result = (uint32_t)result.r0;
 	return err;
 }
 
-static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth, void *arena, struct gpubpf_diag *diag)
+static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth, void *arena, struct grid_run *run,
+		      struct gpubpf_diag *diag)
 {
 	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH + nth,
 				  .kernel = GRID_KERNEL_ID,
@@ -63,10 +78,12 @@ static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth,
 		ctx.grid_dim[d] = l->grid[d];
 		ctx.block_dim[d] = l->block[d];
 	}
+	if (run)
+		set_data(&ctx, run);
 	for (uint64_t b = 0; !err && b < blocks; b++)
 		for (uint64_t t = 0; !err && t < threads; t++) {
 			set_thread(&ctx, l, b, t);
-			err = run_thread(g, &ctx, grid_pid_tgid(nth), arena, diag);
+			err = run_thread(g, &ctx, grid_pid_tgid(nth), arena, run, diag);
 		}
 	return err;
 }
@@ -74,14 +91,18 @@ static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth,
 static int run_case(const struct suite_run *run, const struct suite_device *host, uint32_t index,
 		    struct suite_result *r, struct gpubpf_diag *diag)
 {
+	const struct suite_case *c = &run->suite.cases[index];
+	struct grid_run data = { 0 }, *direct = grid_is_run(c) ? &data : NULL;
 	struct grid_launch launch;
 	void *arena = MAP_FAILED;
 	struct grid g;
 	int err = grid_load(&g, &run->suite, &index, 1, diag);
 
-	grid_launch_of(&run->suite.cases[index], &host->caps, &launch);
+	grid_launch_of(c, &host->caps, &launch);
 	if (!err)
 		err = grid_layout(&g, 1, NULL, diag);
+	if (!err && direct)
+		err = grid_run_init(c, direct);
 	if (!err) {
 		arena = mmap(NULL, g.layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		err = arena == MAP_FAILED ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps") :
@@ -90,10 +111,11 @@ static int run_case(const struct suite_run *run, const struct suite_device *host
 	if (!err) {
 		gpubpf_arena_init(arena, &g.loaded->unit, &g.layout);
 		for (uint32_t nth = 0; !err && nth < launch.times; nth++)
-			err = run_launch(&g, &launch, nth, arena, diag);
+			err = run_launch(&g, &launch, nth, arena, direct, diag);
 	}
 	if (!err)
-		grid_judge(&g, 0, &host->caps, arena, r);
+		grid_judge(&g, 0, &host->caps, arena, direct, r);
+	grid_run_finish(&data);
 	if (arena != MAP_FAILED)
 		munmap(arena, g.layout.size);
 	grid_finish(&g);

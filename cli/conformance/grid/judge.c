@@ -113,11 +113,11 @@ static uint64_t prints(const struct judging *j, const char *text, char *other, s
 }
 
 void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena,
-		struct suite_result *r)
+		const struct grid_run *run, struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
 	const struct suite_case *c = &g->suite->cases[g->cases[i]];
-	struct arena_judging in = { { c, r, &left, grid_threads(c, caps) }, g, i, arena };
+	struct arena_judging in = { { c, r, &left, grid_threads(c, caps), run }, g, i, arena };
 
 	suite_judge(&in.j);
 }

@@ -2,6 +2,8 @@
 /* Compares the maps after a run with the lines of expectations in a case. */
 #include "verdict.h"
 
+#include "direct.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,13 +178,32 @@ static bool judge_print(const struct judging *j, const char *want)
 	return got == n || fail(j, want, "%llu; another: %s", (unsigned long long)got, other);
 }
 
+/* Check a line "result N": the result of the first thread. */
+static bool judge_result(const struct judging *j, const char *want)
+{
+	if (!j->run)
+		return fail(j, want, "only a case with the line run has a result");
+	return j->run->result == parse_number(j, want) || fail(j, want, "%u", j->run->result);
+}
+
+/* Check a line "word I N": word I of the data buffer has the value N after the run. */
+static bool judge_word(const struct judging *j, const char *want)
+{
+	char number[32];
+	unsigned i;
+
+	if (sscanf(want, "%u %31s", &i, number) != 2 || !j->run || i >= j->run->nwords)
+		return fail(j, want, "invalid line; expected word I N, with a word of the data");
+	return j->run->words[i] == parse_number(j, number) || fail(j, want, "%llu", (unsigned long long)j->run->words[i]);
+}
+
 static const struct {
 	const char *word;
 	bool (*judge)(const struct judging *j, const char *want);
 } lines[] = {
-	{ "checks", judge_checks },   { "map", judge_map },     { "entries", judge_entries },
-	{ "records", judge_records }, { "drops", judge_drops }, { "accounted", judge_accounted },
-	{ "print", judge_print },
+	{ "checks", judge_checks },   { "map", judge_map },       { "entries", judge_entries },
+	{ "records", judge_records }, { "drops", judge_drops },   { "accounted", judge_accounted },
+	{ "print", judge_print },     { "result", judge_result }, { "word", judge_word },
 };
 
 bool grid_is_rule(const char *want, const char *rule, const char *what)

@@ -6,6 +6,7 @@
 #include "grid.h"
 
 struct judging;
+struct grid_run;
 
 /* functions that read the results of a run; all are mandatory */
 struct judge_ops {
@@ -25,7 +26,8 @@ struct judging {
 	const struct suite_case *c;
 	struct suite_result *r;
 	const struct judge_ops *left;
-	uint64_t threads; /* number of threads in the launch; expectations call it THREADS */
+	uint64_t threads;           /* number of threads in the launch; expectations call it THREADS */
+	const struct grid_run *run; /* the results of a direct run, or NULL */
 };
 
 void suite_judge(struct judging *j);

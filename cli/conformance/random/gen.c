@@ -113,7 +113,7 @@ static void loop_or_context(struct gen *g)
 typedef void statement_fn(struct gen *g);
 
 /*
- * Statements without helper calls. Programs of kind GEN_PLAIN use only these. Sub-programs use only the first
+ * Statements without helper calls. Programs of the kinds GEN_PLAIN and GEN_DIRECT use only these. Sub-programs use only the first
  * PLAIN_IN_CALLEE.
  */
 static statement_fn *const plain_statements[] = {
@@ -141,10 +141,10 @@ enum {
 
 static uint32_t calls_of(const struct gen *g)
 {
-	return g->kind == GEN_PLAIN  ? 0 :
-	       g->in_callee          ? CALLS_IN_CALLEE :
-	       g->kind == GEN_KERNEL ? CALLS_OF_KERNEL :
-				       CALLS_MADE;
+	return g->kind == GEN_PLAIN || g->kind == GEN_DIRECT ? 0 :
+	       g->in_callee                                  ? CALLS_IN_CALLEE :
+	       g->kind == GEN_KERNEL                         ? CALLS_OF_KERNEL :
+							       CALLS_MADE;
 }
 
 static void statement(struct gen *g)
@@ -164,13 +164,17 @@ static void statements(struct gen *g, int max_statements)
 }
 
 /*
- * Set r8 and r9 to values that compilers cannot know: the launch number or a kernel argument, and sometimes a word of
+ * Set r8 and r9 to values that compilers cannot know: the number of the launch or of the thread, and sometimes a word of
  * global data.
  */
 static void emit_unknown_numbers(struct gen *g)
 {
 	if (g->in_callee) {
 		random_emit(g, 0xbf, 8, 1, 0, 0);
+		return;
+	}
+	if (g->kind == GEN_DIRECT) {
+		random_emit(g, 0x79, 8, 6, offsetof(struct gpubpf_ctx, global_linear), 0);
 		return;
 	}
 	random_emit(g, 0x79, 8, 6, offsetof(struct gpubpf_ctx, launch), 0);
@@ -340,7 +344,7 @@ uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_
 
 	for (uint32_t i = 0; i < 2; i++)
 		g.caller_numbers[i] = 8 * (int)random_pick(&g, NUMBERS / 8);
-	if (kind != GEN_PLAIN && !random_pick(&g, 3)) {
+	if (kind != GEN_PLAIN && kind != GEN_DIRECT && !random_pick(&g, 3)) {
 		parts += random_pick(&g, GEN_PARTS);
 		g.has_tail_calls = true;
 		g.records = 0;

@@ -61,6 +61,7 @@ enum {
 #define GEN_LARGE_VALUE 72
 #define GEN_MAX_VALUE_BYTES GEN_DATA_VALUE
 #define GEN_LONG_VALUE 20 /* size in bytes of the values of GEN_LONG_HASH; its keys have GEN_MAX_KEY_BYTES */
+#define GEN_DATA_BYTES 64 /* size of the data of a thread in GEN_DIRECT; the data of thread 0 is first */
 #define GEN_ODD_VALUE 12 /* size in bytes of the values of GEN_ODD_ARRAY */
 #define GEN_MAX_KEY_BYTES 12
 #define GEN_KEYS 8u    /* number of different keys for GEN_HASH, which has only six entries */
@@ -86,6 +87,7 @@ enum gen_kind {
 	GEN_ALL,    /* use all maps and helpers */
 	GEN_KERNEL, /* use only maps and helpers that the Linux kernel has too and that give equal results there */
 	GEN_PLAIN,  /* use only arithmetic, branches, loops, calls and memory, which are quick to compile */
+	GEN_DIRECT, /* like GEN_PLAIN, but with the data of a direct run instead of maps and values of the context */
 	GEN_NKINDS,
 };
 

@@ -41,6 +41,7 @@ static int prove(const struct random_program *p, struct gpubpf_map *maps, struct
 
 	if (err < 0)
 		return err;
+	unit->progs->is_run = p->is_run;
 	err = gpubpf_verify(unit, unit->progs, &opts, diag);
 	if (err < 0)
 		gpubpf_unit_finish(unit);
@@ -65,6 +66,7 @@ void random_make(uint64_t seed, enum gen_kind kind, struct random_program *progr
 {
 	struct gen_rng rng = { seed };
 
+	program->is_run = kind == GEN_DIRECT;
 	do {
 		program->n = gen_program(&rng, kind, program->insns, program->begin);
 	} while (!random_is_proven(program));

@@ -25,6 +25,7 @@ struct random_program {
 	 * same setting.
 	 */
 	bool unoptimised;
+	bool is_run; /* a program of kind GEN_DIRECT */
 };
 
 /* the results of a program on the interpreter and on a device */
@@ -105,6 +106,10 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
  * *outcome.
  */
 void random_minimise(const struct conformance_device *d, struct random_program *program, struct random_outcome *outcome);
+
+/* -- direct.c: runs random programs of kind GEN_DIRECT by gpubpf_prog__test_run(), for the run's seeds -- */
+
+void random_run_direct(const struct suite_run *run, const struct suite_device *device, struct suite_result *result);
 
 /* -- random.c: runs one case on a device: the program in the case, or random programs -- */
 

@@ -146,7 +146,7 @@ static void maximum(struct gen *g, int base, int off, int bytes)
 
 void random_touch(struct gen *g, int base, int off, int bytes)
 {
-	switch (random_pick(g, g->kind == GEN_KERNEL || bytes < 8 ? 5 : 6)) {
+	switch (random_pick(g, g->kind == GEN_KERNEL || g->kind == GEN_DIRECT || bytes < 8 ? 5 : 6)) {
 	case 0:
 		atomic(g, base, off, bytes);
 		break;
@@ -179,6 +179,29 @@ void random_on_stack(struct gen *g)
 	all[which](g, 10, -NUMBERS, NUMBERS);
 }
 
+/*
+ * Access the thread's part of the data of a direct run. The call needs r1 to r5. If it returns NULL, the access is
+ * skipped.
+ */
+static void access_run_data(struct gen *g)
+{
+	uint32_t jump;
+
+	random_emit(g, 0x79, 1, 6, offsetof(struct gpubpf_ctx, global_linear), 0);
+	random_emit(g, 0x27, 1, 0, 0, GEN_DATA_BYTES);
+	random_emit(g, 0xb7, 2, 0, 0, GEN_DATA_BYTES);
+	random_call(g, 531);
+	random_emit(g, 0xbf, 7, 0, 0, 0);
+	random_set_all_registers(g);
+	jump = g->n;
+	random_emit(g, 0x15, 7, 0, 0, 0);
+	g->r7_bytes = GEN_DATA_BYTES;
+	random_touch(g, 7, 0, GEN_DATA_BYTES);
+	g->r7_bytes = 0;
+	random_end_skip(g, jump);
+	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
+}
+
 void random_context(struct gen *g)
 {
 	static const struct {
@@ -199,11 +222,19 @@ void random_context(struct gen *g)
 	};
 	uint32_t i = random_pick(g, sizeof(fields) / sizeof(fields[0]));
 
+	if (g->kind == GEN_DIRECT) {
+		access_run_data(g);
+		return;
+	}
 	random_emit(g, fields[i].code, random_number_reg(g), 6, fields[i].off, 0);
 }
 
 void random_global_data(struct gen *g)
 {
+	if (g->kind == GEN_DIRECT) {
+		access_run_data(g);
+		return;
+	}
 	random_imm64(g, 7, MAP_VALUE, GEN_DATA, 0);
 	g->r7_bytes = GEN_DATA_VALUE;
 	random_touch(g, 7, 0, GEN_DATA_VALUE);

@@ -94,6 +94,7 @@ struct suite_run {
 	const char *(*variable)(const char *name); /* `variable`, `cache`: see struct gpubpf_device_open */
 	const char *cache;
 	bool random; /* run random programs instead of the suite */
+	bool direct; /* run them by gpubpf_prog__test_run() */
 	/* first seed, maximum number and maximum seconds of random programs; 0: no limit */
 	uint64_t seed, programs, seconds;
 	uint64_t jobs; /* number of processes that run random programs in parallel */

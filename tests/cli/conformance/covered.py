@@ -17,7 +17,6 @@ from tap import ok, plan
 source, objects, clang = sys.argv[1:4]
 CALL, PROGBITS, EXECINSTR = 0x85, 1, 4
 MADE_OF = {525: 12} # loading an object replaces the first helper by the second
-DIRECT = (531, 532) # only programs of gpu/run/ call these; the tests cli-direct-* run them
 KFUNCS = range(540, 560) # loading gives these numbers to kernel functions, which an object calls by name
 
 
@@ -88,7 +87,7 @@ for path in built:
 helpers = re.findall(r'^GPUBPF_HELPER\((\d+), (\w+), (\w+)', read('include/gpubpf/helpers.def'), re.M)
 ok(len(helpers) > 40 and len(built) > 50, f'{len(helpers)} helpers, {len(built)} objects')
 for number, name, kind in helpers:
-    if kind != 'KERNEL' and int(number) not in DIRECT:
+    if kind != 'KERNEL':
         kfunc = int(number) in KFUNCS and any(f'bpf_{name}\0'.encode() in image for image in images)
         ok(kfunc or MADE_OF.get(int(number), int(number)) in called, f'helper {number}, {name}, has a case')
 
