@@ -17,6 +17,7 @@ static CUresult end_on_error(CUresult error)
 	{ \
 		if (!cuda_next_init() || !cuda_next.symbol) \
 			return CUDA_ERROR_NOT_FOUND; \
+		cuda_capture_wait(); \
 		cuda_capture_begin(); \
 		return end_on_error(cuda_next.symbol arguments); \
 	}

@@ -192,7 +192,11 @@ void cuda_modules_end_all(void); /* at a detach, when no thread is in a hook: re
 void cuda_modules_forget(void);
 void cuda_twins_forget(void);
 void cuda_contexts_forget(void);
-bool cuda_contexts_wait(uint64_t ns); /* wait until all kernels have ended and no stream is captured; false: not in time */
+/*
+ * Wait until no stream is captured, without a time limit, then until all kernels have ended. Returns false if the kernels
+ * do not end in time.
+ */
+bool cuda_contexts_wait(uint64_t ns);
 /*
  * An image that the agent has found by the name of a kernel may be another one. Returns true if the function and the
  * same function of that image need the same registers, memory and parameters. The caller has entered the context.
