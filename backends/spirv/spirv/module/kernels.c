@@ -161,6 +161,19 @@ static bool module_depends_on_width(const struct gpubpf_spv_insn *insn, uint32_t
 	       value & (SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask);
 }
 
+/*
+ * Returns true for a variable in global memory that kernels may write. Compilers put tables of switches there, with the
+ * decoration Constant (SPIR-V section 3.20): "a global variable is constant and never modified". A twin's copy of such a
+ * table has the same values.
+ */
+static bool is_writable_global(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
+{
+	uint32_t id = gpubpf_spv_word(m, insn, 2);
+
+	return insn->op == SpvOpVariable && gpubpf_spv_word(m, insn, 3) == SpvStorageClassCrossWorkgroup &&
+	       !m->built_in[id] && !m->constant[id];
+}
+
 static uint32_t get_module_flags(const struct gpubpf_spv *m)
 {
 	uint32_t flags = 0;
@@ -171,8 +184,7 @@ static uint32_t get_module_flags(const struct gpubpf_spv *m)
 
 		if (insn->op == SpvOpVariable && storage == SpvStorageClassWorkgroup)
 			flags |= GPUBPF_KINFO_LOCAL;
-		if (insn->op == SpvOpVariable && storage == SpvStorageClassCrossWorkgroup &&
-		    !m->built_in[gpubpf_spv_word(m, insn, 2)])
+		if (is_writable_global(m, insn))
 			flags |= GPUBPF_KINFO_GLOBALS;
 		if (module_depends_on_width(insn, gpubpf_spv_word(m, insn, 2), storage))
 			flags |= DEPENDS_ON_WIDTH;

@@ -107,6 +107,7 @@ static void record_decorations(struct gpubpf_spv *m)
 		if (m->insn[i].op == SpvOpDecorate && id < m->bound) {
 			m->packed[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationCPacked;
 			m->built_in[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationBuiltIn;
+			m->constant[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationConstant;
 			m->by_value[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationFuncParamAttr &&
 					   gpubpf_spv_word(m, &m->insn[i], 3) == SpvFunctionParameterAttributeByVal;
 		}
@@ -128,9 +129,10 @@ int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, str
 	m->def = gpubpf_pool_alloc(pool, m->bound, sizeof(*m->def));
 	m->packed = gpubpf_pool_alloc(pool, m->bound, 1);
 	m->built_in = gpubpf_pool_alloc(pool, m->bound, 1);
+	m->constant = gpubpf_pool_alloc(pool, m->bound, 1);
 	m->by_value = gpubpf_pool_alloc(pool, m->bound, 1);
 	m->name = gpubpf_pool_alloc(pool, m->bound, sizeof(*m->name));
-	if (!m->insn || !m->def || !m->packed || !m->built_in || !m->by_value || !m->name)
+	if (!m->insn || !m->def || !m->packed || !m->built_in || !m->constant || !m->by_value || !m->name)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->ninsns && err == 0; i++) {
 		uint32_t first = m->words[at];

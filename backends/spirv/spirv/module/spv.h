@@ -34,6 +34,7 @@ struct gpubpf_spv {
 	uint8_t *packed; /* [bound]: the id has the decoration CPacked */
 	/* [bound]: the id has the decoration BuiltIn; such a variable is not memory in any storage class */
 	uint8_t *built_in;
+	uint8_t *constant;  /* [bound]: the id has the decoration Constant: the module never writes the variable */
 	uint8_t *by_value;  /* [bound]: the parameter has the decoration ByVal */
 	uint32_t *name;     /* [bound]: index + 1 of the id's OpName, or 0 */
 	uint32_t functions; /* index of the first OpFunction, or ninsns */
