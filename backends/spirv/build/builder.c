@@ -3,6 +3,7 @@
  * The OpenCL devices for which the worker builds. The worker identifies a device by its name and driver version, and
  * creates one context per device.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,8 +72,15 @@ static int apply_settings(const struct gpubpf_device_caps *caps, struct gpubpf_d
 {
 	static char applied[sizeof(caps->settings)];
 	static bool is_applied;
+	const char *refused = NULL;
+	int err = is_applied ? 0 : gpubpf_cl_settings_apply(caps->settings, &refused);
 
-	if (!is_applied && !gpubpf_cl_settings_apply(caps->settings))
+	if (err == -EPERM)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "the application sets %s to options that could load code into gpubpf-build; set the "
+				       "same value in the environment of gpubpf, or unset the variable",
+				       refused);
+	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
 				       "the application sets more environment variables of its OpenCL runtime (CL_CONFIG_*, "
 				       "POCL_*) than gpubpf-build supports; unset some of them");

@@ -16,8 +16,12 @@
 void gpubpf_cl_settings_query(struct gpubpf_device_caps *caps, const char *(*variable)(const char *name));
 /*
  * Set the environment variables of this process to the values in `settings`, and unset the list's variables that
- * `settings` does not name. Returns false if `settings` is not a complete result of gpubpf_cl_settings_query().
+ * `settings` does not name. The application chose the values, so none of them may load code into this process. A value
+ * with other compiler options is allowed only if this process already has it from the tool's environment.
+ *
+ * Returns 0 or -ENOMEM. Returns -EINVAL if `settings` is not a complete result of gpubpf_cl_settings_query(). Returns
+ * -EPERM if the value of the variable *refused is not allowed. After -EINVAL and -EPERM the environment is unchanged.
  */
-bool gpubpf_cl_settings_apply(const char *settings);
+int gpubpf_cl_settings_apply(const char *settings, const char **refused);
 
 #endif

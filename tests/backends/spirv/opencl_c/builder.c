@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The builder must find the application's device among devices of the same name. The fake OpenCL library has two
- * platforms with one device each, whose driver versions are longer than the caps can store.
+ * platforms with one device each, whose driver versions are longer than the caps can store. The settings of the runtime
+ * that an application sends must not load code.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/spirv/build/job.h"
 #include "backends/spirv/wire/driver.h"
+#include "backends/spirv/wire/settings.h"
 #include "core/model/diag.h"
 #include "tests/tap.h"
 
@@ -72,8 +76,62 @@ static int find(const char *name, const char *vendor, const char *version)
 	return cl_builder_get(&caps, &builder, &diag) < 0 ? -1 : (int)((char *)builder->device - handles);
 }
 
+/* -- settings of the runtime's compiler, which the application sends -- */
+
+static const struct {
+	const char *settings;
+	const char *refused; /* the variable that the builder must refuse; NULL: none */
+} sent[] = {
+	{ "CL_CONFIG_CPU_TARGET_ARCH=corei7\nPOCL_WORK_GROUP_METHOD=loops\n", NULL },
+	{ "CL_CONFIG_LLVM_OPTIONS=-unroll-threshold=3  -vector-library=SVML\n", NULL },
+	{ "CL_CONFIG_LLVM_OPTIONS=-load /tmp/x.so\n", "CL_CONFIG_LLVM_OPTIONS" },
+	{ "CL_CONFIG_LLVM_OPTIONS=-unroll-threshold=3 --load=/tmp/x.so\n", "CL_CONFIG_LLVM_OPTIONS" },
+	{ "CL_CONFIG_LLVM_OPTIONS=--pass-plugin=/tmp/x.so\n", "CL_CONFIG_LLVM_OPTIONS" },
+	{ "CL_CONFIG_LLVM_OPTIONS=@/tmp/options\n", "CL_CONFIG_LLVM_OPTIONS" },
+	{ "POCL_EXTRA_BUILD_FLAGS=-DN=1 -cl-fast-relaxed-math -O2 -g\n", NULL },
+	{ "POCL_EXTRA_BUILD_FLAGS=\n", NULL },
+	{ "POCL_EXTRA_BUILD_FLAGS=-DN=1\t-fpass-plugin=/tmp/x.so\n", "POCL_EXTRA_BUILD_FLAGS" },
+	{ "POCL_EXTRA_BUILD_FLAGS=-Xclang -load -Xclang /tmp/x.so\n", "POCL_EXTRA_BUILD_FLAGS" },
+	{ "POCL_EXTRA_BUILD_FLAGS=-mllvm -load=/tmp/x.so\n", "POCL_EXTRA_BUILD_FLAGS" },
+	{ "POCL_EXTRA_BUILD_FLAGS=-include /etc/hostname\n", "POCL_EXTRA_BUILD_FLAGS" },
+	{ "POCL_EXTRA_BUILD_FLAGS=@/tmp/options\n", "POCL_EXTRA_BUILD_FLAGS" },
+};
+
+static void check_sent(const char *settings, const char *wanted)
+{
+	const char *refused = NULL;
+	int err;
+
+	setenv("POCL_WORK_GROUP_METHOD", "before", 1);
+	err = gpubpf_cl_settings_apply(settings, &refused);
+	ok(err == (wanted ? -EPERM : 0) && !strcmp(refused ? refused : "", wanted ? wanted : ""), "%s %.60s",
+	   wanted ? "refused:" : "allowed:", settings);
+	if (wanted)
+		ok(!strcmp(getenv("POCL_WORK_GROUP_METHOD"), "before"), "a refusal changes no variable");
+}
+
+static void check_settings(void)
+{
+	const char *refused = NULL;
+
+	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++)
+		check_sent(sent[i].settings, sent[i].refused);
+	setenv("POCL_EXTRA_BUILD_FLAGS", "-include a.h", 1);
+	check_sent("POCL_EXTRA_BUILD_FLAGS=-include a.h\n", NULL);
+	ok(!strcmp(getenv("POCL_EXTRA_BUILD_FLAGS"), "-include a.h"), "the tool's own value stays");
+	check_sent("POCL_EXTRA_BUILD_FLAGS=-include a.hpp\n", "POCL_EXTRA_BUILD_FLAGS");
+	ok(gpubpf_cl_settings_apply("OCL_ICD_VENDORS=/tmp/x.icd\n", &refused) == -EINVAL && !getenv("OCL_ICD_VENDORS"),
+	   "the application cannot set OCL_ICD_VENDORS");
+	ok(gpubpf_cl_settings_apply("POCL_WORK_GROUP_METHOD=loops\nLD_LIBRARY_PATH=/tmp\n", &refused) == -EINVAL &&
+		   !strcmp(getenv("POCL_WORK_GROUP_METHOD"), "before"),
+	   "nor another variable after a known one");
+	unsetenv("POCL_WORK_GROUP_METHOD");
+}
+
 int main(void)
 {
+	unsetenv("OCL_ICD_VENDORS");
+	check_settings();
 	ok(find(NAME, VENDOR, versions[0]) == 0, "the builder finds the first of two devices by its driver version");
 	ok(find(NAME, VENDOR, versions[1]) == 1, "and the second");
 	ok(find(NAME, VENDOR, "2024.1") == 0, "without that version it takes the first with the name");
