@@ -31,6 +31,7 @@ struct image {
 	Elf64_Sym *symbols;
 	uint32_t nsymbols;
 	bool *replaced; /* [nsymbols] */
+	bool *used;     /* [nsymbols]: the code refers to the symbol */
 	bool *tested;   /* [nsymbols]: the object tests whether the function exists */
 };
 
@@ -91,6 +92,22 @@ static bool note_call(struct image *m, const Elf64_Shdr *s, const Elf64_Rel *rel
 	if (is_call_of_function(m, s, rel))
 		m->replaced[ELF64_R_SYM(rel->r_info)] = true;
 	return false;
+}
+
+static bool note_use(struct image *m, const Elf64_Shdr *s, const Elf64_Rel *rel)
+{
+	(void)s;
+	m->used[ELF64_R_SYM(rel->r_info)] = true;
+	return false;
+}
+
+/*
+ * Returns true for an external symbol to which no code refers. Without optimization clang writes such symbols for
+ * functions of headers that the program does not call, but no types, so libbpf would refuse the object.
+ */
+static bool is_unused(const struct image *m, uint32_t symbol)
+{
+	return m->symbols[symbol].st_shndx == SHN_UNDEF && !m->used[symbol];
 }
 
 static bool note_test(struct image *m, const Elf64_Shdr *s, const Elf64_Rel *rel)
@@ -207,14 +224,17 @@ static int replace_all(struct image *m)
 	find_sections(m);
 	m->replaced = calloc(m->nsymbols + 1, sizeof(*m->replaced));
 	m->tested = calloc(m->nsymbols + 1, sizeof(*m->tested));
-	if (!m->replaced || !m->tested) {
+	m->used = calloc(m->nsymbols + 1, sizeof(*m->used));
+	if (!m->replaced || !m->tested || !m->used) {
 		gpubpf_diag_set(m->l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for %u symbols", m->nsymbols);
 		return -ENOMEM;
 	}
+	each_relocation(m, note_use);
 	each_relocation(m, note_call);
 	each_relocation(m, note_test);
 	each_relocation(m, replace);
 	for (uint32_t i = 1; i < m->nsymbols; i++) {
+		m->replaced[i] |= is_unused(m, i);
 		any |= m->replaced[i];
 		if (m->replaced[i]) /* libbpf ignores local symbols */
 			m->symbols[i].st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE);
@@ -235,6 +255,7 @@ int gpubpf_kfuncs_replace(struct gpubpf_loading *l)
 	err = replace_all(&m);
 	free(m.replaced);
 	free(m.tested);
+	free(m.used);
 	l->linked = m.bytes;
 	return err;
 }
