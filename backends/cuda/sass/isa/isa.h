@@ -264,7 +264,8 @@ struct sass_insn sass_break(unsigned barrier);
  * the end of the BSSY to the instruction at which the lanes continue. */
 struct sass_insn sass_bssy(unsigned barrier, int64_t offset);
 struct sass_insn sass_bsync(unsigned barrier);
-/* VOTE: writes the mask of the lanes that are converged here. The mask is readable SASS_VOTE_CYCLES cycles later. */
+/* VOTE: writes the mask of the lanes that are converged here. The mask is readable SASS_VOTE_CYCLES cycles later. In the
+ * code of ptxas 13.0 the first reader follows 4 cycles later (sm_75 to sm_100) or 5 (sm_120). */
 struct sass_insn sass_vote(unsigned reg);
 #define SASS_VOTE_CYCLES 12
 /* S2R: reads a special register. Scoreboard `board` says when the result is readable. */

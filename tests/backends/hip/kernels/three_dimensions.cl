@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// ids in three dimensions, which the simulator provides on gfx942 only
+// ids in three dimensions, which the simulator provides on gfx942 only. On simulated gfx90a and gfx1100 this kernel itself
+// reads 0 for y and z, without a twin.
 // launch 16 8 4 8 4 2
 // only gfx942
 kernel void k(global uint *out, global const uint *in, uint n)

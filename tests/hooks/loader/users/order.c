@@ -25,7 +25,7 @@
 #define LOADS 6                    /* number of orders of three programs */
 #define RING_BYTES (1 << 16)
 #define ENTRIES 4096
-#define TIMEOUT_S 5               /* seconds to wait for late records */
+#define TIMEOUT_S 60              /* seconds to wait for late records */
 
 enum { GPU, FIRST, SECOND }; /* the programs; each stores its own number */
 
