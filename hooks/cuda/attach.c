@@ -169,6 +169,7 @@ static void forget(void)
 	cuda_modules_forget();
 	gpubpf_hook_devices_forget(&cuda_hook_ops);
 	cuda_twins_forget();
+	cuda_graphs_forget();
 	cuda_contexts_forget();
 }
 

@@ -192,6 +192,7 @@ void cuda_modules_end_all(void); /* at a detach, when no thread is in a hook: re
 void cuda_modules_forget(void);
 void cuda_twins_forget(void);
 void cuda_contexts_forget(void);
+void cuda_graphs_forget(void);
 /*
  * Wait until no stream is captured, without a time limit, then until all kernels have ended. Returns false if the kernels
  * do not end in time.

@@ -70,6 +70,20 @@ void gpubpf_count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 		gpubpf_kernel_table_set_state(entry, is_unlaunched(k) ? state : k->state, reason);
 }
 
+void gpubpf_hook_count_unknown(struct gpubpf_hook_device *device, const char *name, const char *reason)
+{
+	const struct gpubpf_hook_launch nothing = { 0 };
+	struct gpubpf_kernel_entry *entry;
+
+	if (gpubpf_generation_is_inherited(device->generation))
+		return;
+	entry = gpubpf_kernel_entry(name, device->ops->backend, device->ordinal, true);
+	if (entry)
+		gpubpf_count_unprobed(entry, &nothing,
+				      gpubpf_session_enabled() ? GPUBPF_MISS_UNSUPPORTED : GPUBPF_MISS_STOPPED,
+				      GPUBPF_KERNEL_REFUSED, reason);
+}
+
 void gpubpf_note_written(struct gpubpf_hook_device *d)
 {
 	/* must be read after `running` was incremented; see clear_dirty() in hooks/device/copy_back.c */

@@ -371,6 +371,11 @@ struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_reco
 struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *launch,
 						     enum gpubpf_hook_outcome outcome, const char *reason);
 void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
+/*
+ * Count a launch of unknown kernels as missed, in the row `name`. Both strings are static. If a BPF program is attached,
+ * `reason` is the row's reason.
+ */
+void gpubpf_hook_count_unknown(struct gpubpf_hook_device *device, const char *name, const char *reason);
 
 /* Call when a twin has ended and its launch has `followed` set. The runtime's own threads may call this. */
 void gpubpf_hook_completed(struct gpubpf_hook_device *device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process continues when the tool that stopped its threads is stopped or killed, or when the holder does not end. */
+/* A process continues if the tool is stopped or killed while it holds the threads, or if the holder does not end. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ static bool is_running(void)
 }
 
 struct act {
-	pid_t tool; /* negative: the tool's process group; 0: the holder */
+	pid_t tool; /* the tool, its process group (negative), or the holder (0) */
 	int signal;
 	int result;
 };

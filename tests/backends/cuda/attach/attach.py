@@ -201,7 +201,23 @@ def test_graphs():
     status, (launches, probes, missed), counted, out = attach_until(app, 3, lambda result: result[1][1] and "recorded in a CUDA graph" in result[3])
     tap.ok(status == 0 and probes and missed and counted == probes * ITEMS and "recorded in a CUDA graph" in out,
            "graphs: launches outside are probed, others are missed with the reason", out)
+    tap.ok(launches == probes + missed and "(CUDA graphs)" not in out, "graphs of the session: each launch counts once", out)
     app.end("graphs")
+
+
+def test_older_graphs():
+    """Each thread launches its graph, captured before the attach, after 9 launches."""
+    name, threads = "(CUDA graphs)", 2
+    app = Application(str(threads), "replay")
+    for i in range(2):
+        result = attach_until(app, 2, lambda result: result[1][1] and name in result[3])
+        status, (_, probes, _), counted, out = result
+        rows = {row["name"]: row for row in json.loads(out[out.rindex("[{"):])} if status == 0 else {}
+        graphs, kernel = rows.get(name), rows.get("add")
+        tap.ok(graphs and kernel and graphs["launches"] == sum(graphs["missed_by"].values()) and "before the attach" in graphs["reason"] and counted == probes * ITEMS,
+               f"older graphs, session {i + 1}: launches are missed with the reason", result)
+        tap.ok(graphs and abs(kernel["launches"] - 9 * graphs["launches"]) <= 18 * threads, f"older graphs, session {i + 1}: each launch counts once", rows)
+    app.end("older graphs")
 
 
 def test_captures():
@@ -330,7 +346,7 @@ def test_one_kill():
 
 if os.uname().machine != "x86_64":
     tap.skip_all("attach works on x86-64 only")
-TESTS = [test_rounds, test_modes, test_lock_order, test_graphs, test_captures, test_overlaps, test_late, test_known_launches, test_one_kill, test_kills]
+TESTS = [test_rounds, test_modes, test_lock_order, test_graphs, test_older_graphs, test_captures, test_overlaps, test_late, test_known_launches, test_one_kill, test_kills]
 for test in TESTS:
     if not sys.argv[6:] or test.__name__ in sys.argv[6:]:
         test()

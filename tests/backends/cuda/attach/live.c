@@ -10,6 +10,7 @@
  * Mode new: unload the module, and load it again from memory, after each 50 launches.
  * Mode graph: every tenth launch is captured into a graph, which is launched once.
  * Mode capture: like graph, but a capture takes 50 ms, so nearly always a capture is open.
+ * Mode replay: like graph, but each thread captures its graph once, before "ready".
  * Mode several: another fat binary of the program defines a kernel of the same name.
  * Mode settings: set an attribute of the function before "ready", without which it cannot be launched.
  * Mode fork: fork a child every 200 launches. The child launches once and ends.
@@ -197,6 +198,32 @@ static void launch(CUfunction f, CUdeviceptr to, unsigned long i)
 	}
 }
 
+/* A thread's graph, and the word to which the graph adds, in mode replay. */
+static struct replay {
+	CUdeviceptr to;
+	CUgraphExec ready;
+	CUstream stream;
+} replays[64];
+
+static void prepare_replay(struct replay *r, CUfunction f)
+{
+	void *params[] = { &r->to };
+	CUgraph graph;
+
+	CHECK(cu.cuMemAlloc_v2(&r->to, 4096));
+	CHECK(cu.cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING));
+	CHECK(cu.cuStreamBeginCapture_v2(r->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	CHECK(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, r->stream, params, NULL));
+	CHECK(cu.cuStreamEndCapture(r->stream, &graph));
+	CHECK(cu.cuGraphInstantiateWithFlags(&r->ready, graph, 0)); /* the fake driver's graph must live */
+}
+
+static void launch_replay(const struct replay *r)
+{
+	CHECK(cu.cuGraphLaunch(r->ready, r->stream));
+	CHECK(cu.cuStreamSynchronize(r->stream));
+}
+
 static void launch_graph(CUfunction f, CUdeviceptr to)
 {
 	void *params[] = { &to };
@@ -245,6 +272,7 @@ static bool wait_for_burst(unsigned long i)
 
 static void *work(void *arg)
 {
+	const struct replay *replay = arg;
 	uint32_t zero = 0, value, want = 0;
 	CUmodule module = NULL;
 	CUfunction f = shared;
@@ -252,7 +280,9 @@ static void *work(void *arg)
 	CUdeviceptr to;
 
 	CHECK(cu.cuCtxSetCurrent(context));
-	CHECK(cu.cuMemAlloc_v2(&to, 4096));
+	to = replay->to;
+	if (!to)
+		CHECK(cu.cuMemAlloc_v2(&to, 4096));
 	CHECK(cu.cuMemcpyHtoD_v2(to, &zero, 4));
 	for (; !stopped && (!most || i < most); i++) {
 		if (is_mode("bursts") && i % BURST == 0 && !wait_for_burst(i / BURST))
@@ -264,7 +294,9 @@ static void *work(void *arg)
 		}
 		if (is_mode("fork") && i % 200 == 199)
 			fork_child(f, to);
-		if ((is_mode("graph") || is_mode("capture")) && i % 10 == 9)
+		if (is_mode("replay") && i % 10 == 9)
+			launch_replay(replay);
+		else if ((is_mode("graph") || is_mode("capture")) && i % 10 == 9)
 			launch_graph(f, to);
 		else
 			launch(f, to, i);
@@ -303,10 +335,12 @@ int main(int argc, char **argv)
 	}
 	load_driver();
 	shared = load_kernel();
+	for (int i = 0; i < n && i < 64 && is_mode("replay"); i++)
+		prepare_replay(&replays[i], shared);
 	if (!is_mode("late"))
 		print_ready();
 	for (int i = 0; i < n && i < 64; i++)
-		check(pthread_create(&threads[i], NULL, work, NULL), "pthread_create");
+		check(pthread_create(&threads[i], NULL, work, &replays[i]), "pthread_create");
 	if (is_mode("dlopen"))
 		check(pthread_create(&loader, NULL, load_libraries, NULL), "pthread_create");
 	for (int i = 0; i < n && i < 64; i++)

@@ -262,8 +262,6 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t 
 CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
 CUresult cuGraphCreate(CUgraph *graph, unsigned flags);
 CUresult cuGraphDestroy(CUgraph graph);
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *ready, CUgraph graph, unsigned long long flags);
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n);
-CUresult cuGraphLaunch(CUgraphExec ready, CUstream stream);
 
 #endif

@@ -480,3 +480,14 @@ FAKE_EXPORT CUresult cuGraphLaunch(CUgraphExec ready, CUstream stream)
 		fake_run(&node->launch);
 	return 0;
 }
+
+FAKE_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec ready, CUstream stream)
+{
+	return cuGraphLaunch(ready, stream);
+}
+
+/* The executable graph is the graph, which cuGraphDestroy() frees. */
+FAKE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec ready)
+{
+	return ready ? 0 : FAKE_INVALID_VALUE;
+}
