@@ -78,8 +78,8 @@ else
 		run "$GPUBPF" -e "usdt:$python:python:gc__start /comm == \"gc\"/ { @start[arg0] = count(); } usdt:$python:gc__done /comm == \"gc\"/ { @done = sum(arg0 < 1000000000); } usdt:$python:py*:gc__* /comm == \"gc\"/ { @glob[probe == \"usdt:$python:python:gc__start\"] = max(arg0 >= 0); } END { print((@start[2] > 2, @done > 2)); print((has_key(@glob, true), has_key(@glob, false))); }" -- "$python" -c 'import gc; open("/proc/self/comm", "w").write("gc"); [gc.collect() for i in range(3)]'
 		is 0 "usdt probes"; says '^(true, true)$' "have their arguments"; [ "$(grep -c '^(true, true)$' "$T/err")" = 2 ]; ok $? "and a glob attaches to several"
 		if readelf -h "$python" | grep -q 'Type: *EXEC'; then
-			run "$GPUBPF" -e "uprobe:$python:Py_FinalizeEx { @ = max(*uaddr(\"Py_OptimizeFlag\")); }" -- "$python" -OO -c ''
-			is 0 "uaddr()"; says '^@: 2$' "reads a variable of the program"
+			run "$GPUBPF" -e "uprobe:$python:Py_FinalizeEx { @ = max(*uaddr(\"Py_OptimizeFlag\")); @next = max(*uaddr(\"Py_InspectFlag\") + 1); }" -- "$python" -OO -bb -c ''
+			is 0 "uaddr()"; says '^@: 2$' "reads a variable of the program"; says '^@next: 1$' "but not the next variable" # Py_BytesWarningFlag
 		else
 			skip "uaddr()" "python is position-independent"
 		fi
