@@ -14,18 +14,42 @@
 
 #include "hooks/process/session_state.h"
 
-int gpubpf_session_attach(const struct gpubpf_session_attachment *a, const struct gpubpf_client_handlers *handlers)
-{
-	int fd = gpubpf_move_fd_up(a->sock), err;
+#define WELCOME_NS 30000000000ull
 
-	gpubpf_client_prepare(handlers);
+/* Wait without the lock, which the application needs to fork. On a busy machine, the tool can answer late. */
+static int wait_for_welcome(int fd)
+{
+	int err = gpubpf_client_send_hello(fd, "");
+
+	return err ? err : gpubpf_socket_wait(fd, POLLIN, gpubpf_now_ns() + WELCOME_NS);
+}
+
+/* Store what a fork needs. The child closes the socket. */
+static void begin(const struct gpubpf_session_attachment *a, int fd)
+{
 	pthread_mutex_lock(&gpubpf_client.lock);
 	gpubpf_client.backend = "";
 	gpubpf_client.serial = a->serial;
 	gpubpf_client.detach = a->detach;
 	gpubpf_client.after_fork = a->after_fork;
+	gpubpf_client.joining = fd + 1;
 	gpubpf_session_set_attached(true);
-	err = gpubpf_client_join_socket(fd, "");
+	pthread_mutex_unlock(&gpubpf_client.lock);
+}
+
+int gpubpf_session_attach(const struct gpubpf_session_attachment *a, const struct gpubpf_client_handlers *handlers)
+{
+	int fd = gpubpf_move_fd_up(a->sock), err;
+
+	gpubpf_client_prepare(handlers);
+	begin(a, fd);
+	err = wait_for_welcome(fd);
+	pthread_mutex_lock(&gpubpf_client.lock);
+	gpubpf_client.joining = 0;
+	if (err < 0)
+		close(fd);
+	else
+		err = gpubpf_client_receive_welcome(fd);
 	if (!err)
 		err = gpubpf_client_start_reader();
 	pthread_mutex_unlock(&gpubpf_client.lock);

@@ -44,7 +44,7 @@ static int connect_to(const char *path)
 	return gpubpf_move_fd_up(fd);
 }
 
-static int send_hello(int fd, const char *backend)
+int gpubpf_client_send_hello(int fd, const char *backend)
 {
 	struct gpubpf_writer w = { 0 };
 	char *exe = calloc(1, PATH_MAX);
@@ -107,13 +107,12 @@ out:
 	return err;
 }
 
-int gpubpf_client_join_socket(int fd, const char *backend)
+int gpubpf_client_receive_welcome(int fd)
 {
-	int err = send_hello(fd, backend);
+	int err;
 
 	gpubpf_assert_held(&gpubpf_client.lock);
-	if (!err)
-		err = receive_welcome(fd);
+	err = receive_welcome(fd);
 	if (!err && fstat(fd, &gpubpf_client.identity) < 0)
 		err = -errno;
 	if (err < 0) {
@@ -126,6 +125,16 @@ int gpubpf_client_join_socket(int fd, const char *backend)
 	gpubpf_session_set_joined();
 	atomic_store_explicit(&gpubpf_client.up, 1, memory_order_release);
 	return 0;
+}
+
+int gpubpf_client_join_socket(int fd, const char *backend)
+{
+	int err = gpubpf_client_send_hello(fd, backend);
+
+	if (!err)
+		return gpubpf_client_receive_welcome(fd);
+	close(fd);
+	return err;
 }
 
 static int join(const char *path, const char *backend)
@@ -165,6 +174,9 @@ static void after_fork_child(void)
 	if (gpubpf_client.sock >= 0 && gpubpf_socket_is_own())
 		close(gpubpf_client.sock);
 	gpubpf_client.sock = -1;
+	if (gpubpf_client.joining)
+		close(gpubpf_client.joining - 1);
+	gpubpf_client.joining = 0;
 	atomic_store(&gpubpf_client.up, 0);
 	gpubpf_session_begin_generation();
 	gpubpf_client.waiting = NULL;

@@ -47,6 +47,7 @@ extern struct gpubpf_client_state {
 	 * Copies of struct gpubpf_session_attachment's members, in an attached session. serial is 0 in other sessions.
 	 */
 	uint64_t serial;
+	int joining; /* socket of an attached session that waits for the tool's answer, plus 1; 0: none */
 	void (*detach)(uint64_t serial);
 	void (*after_fork)(void);
 	atomic_int end; /* LEAVING: the reader thread must do the work at exit. LEFT: the work is done. */
@@ -59,6 +60,9 @@ void gpubpf_client_prepare(const struct gpubpf_client_handlers *handlers);
  * The caller holds the client's lock. Returns 0 or a negative errno value.
  */
 int gpubpf_client_join_socket(int fd, const char *backend);
+/* The two parts of gpubpf_client_join_socket(). The first part needs no lock, and does not close the socket. */
+int gpubpf_client_send_hello(int fd, const char *backend);
+int gpubpf_client_receive_welcome(int fd);
 int gpubpf_client_start_reader(void);   /* client.c; the caller holds the client's lock */
 void gpubpf_kernel_table_release(void); /* kernel_table.c: free all entries, which no launch may use any more */
 /* End the session and report `why` to the user; NULL: already reported. The caller holds the client's lock. */
