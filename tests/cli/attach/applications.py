@@ -10,13 +10,12 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
 
 import tap
+from sizes import LIMIT, Sized, wait_until
 
 COUNT = ["-e", "gpu/entry/* { @[kernel] = count(); }"]
 ITEMS = 256  # threads of the kernels
-LIMIT = 400  # seconds for each condition
 # parts of a session's report
 ATTACHED = r'"processes": *[1-9]'
 LAUNCHED = r'"launches": *[1-9]'
@@ -39,15 +38,7 @@ def open_runtime(name, **more):
     return True
 
 
-def wait_until(condition, seconds=LIMIT):
-    """Returns the condition's value once it is true, or after the time limit."""
-    until = time.time() + seconds
-    while not (value := condition()) and time.time() < until:
-        time.sleep(0.05)
-    return value
-
-
-class Application:
+class Application(Sized):
     """A running application that has printed its first line. gpubpf run --idle executes the program, so it has the tool's process id."""
     def __init__(self, *command):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -79,24 +70,6 @@ class Application:
             self.resume()
             return launches
         return wait_until(has_launched)
-
-    def sizes(self):
-        """Returns the numbers of descriptors, of mappings of files and memfds, and of threads."""
-        maps = open(f"/proc/{self.pid}/maps", encoding="ascii").read()
-        files = [line for line in maps.splitlines() if "/" in line and "kcache" not in line and ".so" not in line.split("/")[-1]]
-        return len(os.listdir(f"/proc/{self.pid}/fd")), len(files), len(os.listdir(f"/proc/{self.pid}/task"))
-
-    def smallest(self):
-        """The sizes once threads of earlier sessions have ended."""
-        sizes = self.sizes()
-        for _ in range(80):
-            time.sleep(0.05)
-            sizes = min(sizes, self.sizes())
-        return sizes
-
-    def returns_to(self, first):
-        """Wait until no size exceeds its first value. Threads of a session that was killed end seconds later."""
-        return wait_until(lambda: all(now <= old for now, old in zip(self.sizes(), first)))
 
 
 class Result(collections.namedtuple("Result", "status launches probed missed total out")):

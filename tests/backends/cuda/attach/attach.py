@@ -18,6 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import tap
+from sizes import Sized, wait_until
 
 PREPARED = sys.argv[1] == "--idle" # the applications run under gpubpf run --idle; functions that they do not call are patched
 if PREPARED:
@@ -35,7 +36,7 @@ RUNNING = []
 atexit.register(lambda: [process.kill() for process in RUNNING])
 
 
-class Application:
+class Application(Sized):
     """A running application that has printed its first line."""
     def __init__(self, *words):
         prefix = [GPUBPF, "run", "--idle", "--"] if PREPARED else []
@@ -71,36 +72,6 @@ class Application:
     def is_restored(self):
         memory, file = self.code()
         return memory and memory == file
-
-    def sizes(self):
-        """Returns the numbers of descriptors, of mappings of files and memfds, and of threads."""
-        maps = open(f"/proc/{self.pid}/maps", encoding="ascii").read()
-        files = [line for line in maps.splitlines() if "/" in line]
-        return len(os.listdir(f"/proc/{self.pid}/fd")), len(files), len(os.listdir(f"/proc/{self.pid}/task"))
-
-
-def wait_restored(app):
-    until = time.time() + LIMIT
-    while not (good := app.is_restored()) and time.time() < until:
-        time.sleep(0.05)
-    return good
-
-
-def smallest(app):
-    """The sizes once threads of earlier sessions have ended; the one of a killed tool waits 2 s."""
-    sizes = app.sizes()
-    for _ in range(60):
-        time.sleep(0.05)
-        sizes = min(sizes, app.sizes())
-    return sizes
-
-
-def returns_to(app, first):
-    """Wait until no size exceeds its first value. Threads of a session that was killed end seconds later."""
-    until = time.time() + LIMIT
-    while not (good := all(now <= old for now, old in zip(app.sizes(), first))) and time.time() < until:
-        time.sleep(0.05)
-    return good
 
 
 def attach(app, seconds, *words):
@@ -152,14 +123,14 @@ def test_rounds():
     name = f"{ROUNDS} rounds, 4 threads"
     app = Application("4")
     first_result = probed(app, 3)
-    first, bad = smallest(app), []
+    first, bad = app.smallest(), []
     tap.ok(app.is_restored(), f"{name}: after the first, the driver's code is as in its file")
     for _ in range(ROUNDS):
         result = probed(app, 0.5)
         if not is_exact(result) or not app.is_restored():
             bad.append(result)
     tap.ok(is_exact(first_result) and not bad, f"{name}: each count is the probed launches times {ITEMS}, the code is restored", first_result, *bad[:2])
-    tap.ok(returns_to(app, first), f"{name}: descriptors, files and threads as after the first", first, app.sizes())
+    tap.ok(app.returns_to(first), f"{name}: descriptors, files and threads as after the first", first, app.sizes())
     app.end(name)
 
 
@@ -233,7 +204,7 @@ def test_overlaps():
     app = Application("8", "capture")
     results = [probed(app, 1) for _ in range(3)]
     tap.ok(all(result[0] == 0 and result[1][1] for result in results), "overlapping captures: the next session probes", *results)
-    tap.ok(wait_restored(app), "overlapping captures: restored")
+    tap.ok(wait_until(app.is_restored), "overlapping captures: restored")
     app.end("overlapping captures")
 
 
@@ -311,7 +282,7 @@ def test_kills():
     name = f"{KILLS} kills of the tool"
     app = Application("3")
     probed(app, 2)
-    first = smallest(app)
+    first = app.smallest()
     for _ in range(KILLS):
         tool = subprocess.Popen([GPUBPF, "attach", "-p", str(app.pid), "-o", OBJECT, "-d", "0.2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
         time.sleep(random.choice([random.uniform(0, 0.05), random.uniform(0, 0.5)]))
@@ -327,7 +298,7 @@ def test_kills():
         time.sleep(0.1)
     tap.ok(is_exact(result), f"{name}: the next tool's count is exact", result)
     tap.ok(app.is_restored(), f"{name}: the driver's code is as in its file")
-    tap.ok(returns_to(app, first), f"{name}: nothing is left", first, app.sizes())
+    tap.ok(app.returns_to(first), f"{name}: nothing is left", first, app.sizes())
     app.end(name)
 
 
