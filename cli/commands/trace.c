@@ -138,14 +138,12 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	    !cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
 	    !cli_u64(args, OPT_SAMPLE, 1, &o->sample) || !cli_u64(args, OPT_FIRST, 1, &o->first) ||
 	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !get_threads(c, &threads) ||
-	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost))
+	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost) || !get_route(args, &o->route))
 		return false;
 	if (threads > UINT32_MAX) {
 		cli_error("--threads %llu: must be below 2^32", (unsigned long long)threads);
 		return false;
 	}
-	if (!get_route(args, &o->route))
-		return false;
 	o->closed_libraries = cli_has(args, OPT_CLOSED_LIBRARIES);
 	o->threads = threads;
 	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
@@ -154,6 +152,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->no_kernel = c->trace->prepare || cli_has(args, OPT_NO_KERNEL);
 	o->all_gpu = cli_has(args, OPT_GPU);
 	o->inspect = c->trace->inspect;
+	o->clock = cli_str(args, OPT_CLOCK, NULL);
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
 	o->print = on_print;
 	o->event = c->stream.out || c->trace->program ? on_event : NULL;

@@ -67,6 +67,8 @@ static int add_program(struct gpubpf_loading *l, const struct gpubpf_load_passed
 		gpubpf_kfuncs_resolve(l, &rewritten);
 	if (!err)
 		err = gpubpf_program_import(l, &rewritten, prog);
+	if (!err)
+		err = gpubpf_clock_choose(l, prog, passed->clock, false);
 	free(rewritten.insns);
 	return err;
 }

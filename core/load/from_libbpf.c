@@ -15,9 +15,6 @@
 #include "core/wire/match.h"
 #include "core/load/typed/hist.h"
 
-#define HELPER_KTIME 5
-#define HELPER_GLOBALTIMER 502
-
 static int refuse_no_memory(struct gpubpf_loading *l, const char *what)
 {
 	gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the %s", what);
@@ -292,14 +289,14 @@ static int add_maps(struct gpubpf_loading *l)
 }
 
 /*
- * Replaces helper 502 by helper 5. In gpu/ sections, both read the same clock. In bpftime's sections, helper 502
- * returns the time since 1970 and is not replaced.
+ * Chooses the clock of helper 502. Without a setting it is that of helper 5 in gpu/ sections, and the time since 1970 in
+ * bpftime's sections. Programs on the host always read CLOCK_MONOTONIC.
  */
-static void use_own_clock(struct gpubpf_prog *prog)
+static int choose_clock(const struct gpubpf_loading *l, struct gpubpf_prog *prog)
 {
-	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
-		if (prog->insns[pc].kind == GPUBPF_INSN_CALL && prog->insns[pc].imm == HELPER_GLOBALTIMER)
-			prog->insns[pc].imm = HELPER_KTIME;
+	bool is_gpu = !strncmp(prog->section, "gpu/", strlen("gpu/"));
+
+	return gpubpf_clock_choose(l, prog, prog->host ? "monotonic" : l->opts->clock, is_gpu);
 }
 
 /* Adds a program to the unit with the given pattern. A program with several --attach options is added once for each. */
@@ -328,9 +325,7 @@ static int add_program(struct gpubpf_loading *l, const struct bpf_program *from,
 	err = gpubpf_program_import(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);
-	else if (!strncmp(prog->section, "gpu/", strlen("gpu/")) || prog->host)
-		use_own_clock(prog);
-	return err;
+	return err < 0 ? err : choose_clock(l, prog);
 }
 
 static int add_programs(struct gpubpf_loading *l)

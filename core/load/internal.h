@@ -86,6 +86,11 @@ void gpubpf_note_uncalled(struct gpubpf_loading *l);
 /* kfuncs.c: fills l->linked. Returns 0, or -errno and a diagnostic. */
 int gpubpf_kfuncs_replace(struct gpubpf_loading *l);
 /* Gives calls of the running Linux kernel's functions the numbers of helpers, in a program that was passed to bpf(2). */
+/*
+ * clock.c: chooses the clock of helper 502 of the program: by the list of struct gpubpf_load_opts, or by the program's
+ * types. Without both it is CLOCK_MONOTONIC if `monotonic`, else CLOCK_REALTIME.
+ */
+int gpubpf_clock_choose(const struct gpubpf_loading *l, struct gpubpf_prog *prog, const char *list, bool monotonic);
 void gpubpf_kfuncs_resolve(struct gpubpf_loading *l, struct gpubpf_sys_prog *prog);
 /* Returns the number of the helper with this name, or a number from GPUBPF_KFUNC_UNKNOWN on. */
 int32_t gpubpf_kfunc_number(struct gpubpf_loading *l, const char *name);

@@ -40,7 +40,8 @@ struct gpubpf_load_opts {
 	uint32_t nattach;
 	const struct gpubpf_load_value *values;
 	uint32_t nvalues;
-	bool all_gpu; /* --gpu: programs in kprobe/ and kretprobe/ sections are for a GPU */
+	const char *clock; /* list of [PROG=]BASE with the clocks of helper 502, or NULL */
+	bool all_gpu;      /* --gpu: programs in kprobe/ and kretprobe/ sections are for a GPU */
 };
 
 struct gpubpf_loaded {
@@ -62,6 +63,8 @@ struct gpubpf_loaded {
 int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 void gpubpf_loaded_object_finish(struct gpubpf_loaded_object *object);
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
+/* Returns true if each item of the list is monotonic, realtime, PROG=monotonic or PROG=realtime. */
+bool gpubpf_clock_is_valid(const char *list);
 /* Adds a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
@@ -74,6 +77,7 @@ struct gpubpf_load_passed_prog {
 struct gpubpf_load_passed {
 	const char *from; /* name of the object in reports */
 	const char *pattern;
+	const char *clock; /* as in struct gpubpf_load_opts */
 	enum gpubpf_site site;
 	/* [nprogs]: the program, then the programs that it may tail-call */
 	const struct gpubpf_load_passed_prog *progs;

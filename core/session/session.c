@@ -15,7 +15,7 @@
 
 static int own_strings(struct gpubpf_session_opts *o)
 {
-	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend, &o->route };
+	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend, &o->route, &o->clock };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
@@ -36,6 +36,7 @@ static void free_strings(struct gpubpf_session_opts *o)
 	free((char *)o->cache_dir);
 	free((char *)o->backend);
 	free((char *)o->route);
+	free((char *)o->clock);
 }
 
 static void set_defaults(struct gpubpf_session_opts *o)

@@ -74,7 +74,7 @@ static void read_records(const struct view *v, void *ctx, record_fn fn)
 /* Only one thread at a time may read a map. Returns 0 or a negative errno value. */
 int bpftime_syscall_server__poll_gpu_ringbuf_map(int fd, void *ctx, record_fn fn)
 {
-	struct view v;
+	struct view v = { 0 };
 	int before = errno, err = open_view(fd, &v);
 
 	errno = before;

@@ -131,6 +131,10 @@ struct gpubpf_session_opts {
 	uint8_t unused5[6];
 	/* limit in ms of the time for which a host call waits (gpubpf_map__register_host_call()); 0: 1,000 */
 	uint64_t host_call_ms;
+	/* Clock of helper 502 (bpf_get_globaltimer): "monotonic", "realtime", or a list such as "realtime,count=monotonic"
+	 * with names of programs. It has precedence over GPUBPF_CLOCK() of <gpubpf/clock.h>. NULL: CLOCK_MONOTONIC in gpu/
+	 * sections, and CLOCK_REALTIME in kprobe/ and kretprobe/ and in programs of loaders */
+	const char *clock;
 };
 
 /* Create a session. opts may be NULL: all defaults. On failure, returns NULL and sets errno to EINVAL (opts->sz is

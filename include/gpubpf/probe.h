@@ -88,12 +88,12 @@ typedef __s64 s64;
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #include "ctx.h"
 #pragma clang attribute pop
 #include "allocation.h"
 #include "arm.h"
+#include "clock.h"
 #include "placement.h"
 
 /* --- maps --- */

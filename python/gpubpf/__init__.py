@@ -59,7 +59,7 @@ class _Opts(ctypes.Structure):
                 ("no_events", ctypes.c_bool), ("max_cost", ctypes.c_uint64), ("threads", ctypes.c_uint32),
                 ("inspect", ctypes.c_bool), ("print", _print_fn), ("event", _event_fn), ("note", _note_fn),
                 ("ctx", ctypes.c_void_p), ("no_attach", ctypes.c_bool), ("route", ctypes.c_char_p),
-                ("closed_libraries", ctypes.c_bool), ("no_kernel", ctypes.c_bool), ("host_call_ms", ctypes.c_uint64)]
+                ("closed_libraries", ctypes.c_bool), ("no_kernel", ctypes.c_bool), ("host_call_ms", ctypes.c_uint64), ("clock", ctypes.c_char_p)]
 
 
 class _ReportOpts(ctypes.Structure):

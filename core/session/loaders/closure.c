@@ -239,7 +239,7 @@ int sys_closure_program(const struct gpubpf_session *s, struct sys_object *prog,
 			const char *pattern, struct sys_closure *g, struct gpubpf_loaded **loaded,
 			struct gpubpf_diag *diag)
 {
-	struct gpubpf_load_passed given = { .pattern = pattern, .site = site };
+	struct gpubpf_load_passed given = { .pattern = pattern, .site = site, .clock = s->opts.clock };
 	struct gpubpf_load_passed_prog *progs = calloc(GPUBPF_BPF_MAX_CHAIN, sizeof(*progs));
 	struct gpubpf_sys_prog *copies = calloc(GPUBPF_BPF_MAX_CHAIN, sizeof(*copies));
 	int err = progs && copies ? collect_deps(s, g, prog) : -ENOMEM;

@@ -33,6 +33,7 @@ static int load(struct joining *j, const char *path, const struct gpubpf_load_im
 					 .images = image,
 					 .values = j->s->objects->values,
 					 .nvalues = j->s->objects->nvalues,
+					 .clock = j->s->opts.clock,
 					 .all_gpu = j->s->opts.all_gpu };
 	uint64_t start = gpubpf_now_ns();
 	int err = gpubpf_load(&opts, &j->more, diag);

@@ -200,6 +200,7 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_loaded **loaded,
 		.nattach = s->objects->nattach,
 		.values = s->objects->values,
 		.nvalues = s->objects->nvalues,
+		.clock = s->opts.clock,
 		.all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();
@@ -363,6 +364,11 @@ int gpubpf_session__load(struct gpubpf_session *s)
 		return gpubpf_session_fail(s, -EBUSY, "the session is loaded already");
 	if (s->opts.route && !gpubpf_target_route(s->opts.route))
 		return refuse_route(s);
+	if (s->opts.clock && !gpubpf_clock_is_valid(s->opts.clock))
+		return gpubpf_session_fail(s, -EINVAL,
+					   "clock %s: must be monotonic or realtime, or a list of PROG=monotonic and "
+					   "PROG=realtime",
+					   s->opts.clock);
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &loaded, &diag);
 	if (!err && !loaded) {
