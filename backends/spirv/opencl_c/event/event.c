@@ -146,7 +146,9 @@ static void walk_unexposed(struct walk *w, const struct node *n)
 	struct node of;
 
 	if (clang_Cursor_isNull(child)) {
-		if (clread_is_short_conditional(w->r->source->text, &n->range))
+		/* __builtin_LINE() and the like have no child */
+		if (!clang_Cursor_isNull(clread_first_child(n->cursor)) &&
+		    clread_is_short_conditional(w->r->source->text, &n->range))
 			clread_add_unseen_condition(w, n, "a conditional without a middle operand (?:)");
 		walk_operands(w, n);
 		return;
