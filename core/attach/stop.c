@@ -384,7 +384,7 @@ static int try_thread(struct search *s, pid_t tid)
 
 static int fail_stop(const struct search *s, size_t threads)
 {
-	if (s->ntraced == threads)
+	if (threads && s->ntraced == threads)
 		return remote_explain_access(s->r, -EPERM);
 	if (s->nstuck)
 		return remote_fail(s->r, -ETIMEDOUT,

@@ -142,6 +142,21 @@ static void check_stop(pid_t victim, bool group)
 	ok(WIFEXITED(status) && shared->result == 0, "the tool finishes its work after SIGCONT");
 }
 
+/* On a busy machine, the time limit can pass before the tool has tried a thread. */
+static void check_deadline(pid_t victim)
+{
+	struct remote_thread thread;
+	char why[256] = "";
+	struct remote r;
+	int err = remote_open(&r, victim, why, sizeof(why));
+
+	if (!err)
+		err = remote_stop_one(&r, &thread, 0);
+	remote_close(&r);
+	ok(err == -ETIMEDOUT && strstr(why, "try again"),
+	   "if no thread was tried in time, the tool advises to try again: %s", why);
+}
+
 int main(void)
 {
 	pid_t victim, tool;
@@ -158,6 +173,7 @@ int main(void)
 	   (unsigned long)shared->stopped);
 	run_tool(victim, false, false, 0, -EIO, &tool);
 	ok(shared->result == -EIO && !strcmp(shared->why, "because of -5"), "the tool gets the reason: %s", shared->why);
+	check_deadline(victim);
 	check_stop(victim, false);
 	check_stop(victim, true);
 	status = run_tool(victim, false, false, SIGKILL, 0, &tool);
