@@ -177,7 +177,7 @@ static void use_up_gates(struct choice *c, const struct gpubpf_hook_launch *l)
 /* Returns the twin with the chosen links, or NULL with the reason in l->miss. */
 static const struct gpubpf_hook_binding *use_part(struct gpubpf_hook_launch *l, const struct choice *c)
 {
-	const struct gpubpf_hook_binding *b = gpubpf_subset_find(l->dispatch, c->all, c->chosen, c->n);
+	const struct gpubpf_hook_binding *b = gpubpf_subset_find(l, c->all, c->chosen, c->n);
 
 	if (!b)
 		l->miss = GPUBPF_MISS_LATE;

@@ -39,11 +39,11 @@ bool gpubpf_gate_matches(const struct gpubpf_gate_term *terms, uint32_t n, const
 /* subset.c */
 /*
  * Returns the binding for the n links of `all` whose index has a bit in `chosen`. If it is not built yet, an agent
- * thread builds it, and the function returns NULL. Never waits.
+ * thread builds it. Then the launch waits for it if no launch of the kernel was probed before, and adds the time to
+ * l->waited_ns. Returns NULL if the binding is not built then.
  */
-const struct gpubpf_hook_binding *gpubpf_subset_find(struct gpubpf_dispatch_entry *dispatch,
-						     const struct gpubpf_hook_binding *all, const uint64_t *chosen,
-						     uint32_t n);
+const struct gpubpf_hook_binding *gpubpf_subset_find(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *all,
+						     const uint64_t *chosen, uint32_t n);
 void gpubpf_subsets_build(struct gpubpf_dispatch_entry *dispatch); /* in an agent thread: build the missing twins */
 void gpubpf_subsets_free(struct gpubpf_dispatch_entry *dispatch);
 

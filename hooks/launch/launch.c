@@ -174,13 +174,13 @@ static bool may_wait(const struct gpubpf_dispatch_entry *dispatch)
 }
 
 /* Refresh the binding. Returns false if the launch has no twin; then l->miss has the reason. */
-static bool refresh_binding(struct gpubpf_hook_launch *l, uint64_t *waited)
+static bool refresh_binding(struct gpubpf_hook_launch *l)
 {
 	bool refreshed;
 
 	if (gpubpf_hook_callbacks)
 		return refresh_in_callback(l);
-	refreshed = may_wait(l->dispatch) ? refresh_timed(l->dispatch, waited) : use_present_twin(l);
+	refreshed = may_wait(l->dispatch) ? refresh_timed(l->dispatch, &l->waited_ns) : use_present_twin(l);
 	if (!refreshed)
 		l->miss = GPUBPF_MISS_LATE;
 	return refreshed;
@@ -254,23 +254,15 @@ static void select_twin(struct gpubpf_hook_launch *l)
 		use_admitted(l, binding, is_timed);
 }
 
-/* Choose the original, with the reason in l->miss, or a twin. Returns the time that the launch waited, in ns. */
-static uint64_t choose_kernel(struct gpubpf_hook_launch *l)
+/* Choose the original, with the reason in l->miss, or a twin. l->waited_ns is the time that the launch waited. */
+static void choose_kernel(struct gpubpf_hook_launch *l)
 {
-	struct gpubpf_dispatch_entry *dispatch = l->dispatch;
-	uint64_t waited = 0;
-
-	if (!gpubpf_session_enabled()) {
+	if (!gpubpf_session_enabled())
 		l->miss = GPUBPF_MISS_STOPPED;
-		return 0;
-	}
-	if (l->number % gpubpf_session_sample()) {
+	else if (l->number % gpubpf_session_sample())
 		l->miss = GPUBPF_MISS_SAMPLED;
-		return 0;
-	}
-	if (is_current(dispatch) || refresh_binding(l, &waited))
+	else if (is_current(l->dispatch) || refresh_binding(l))
 		select_twin(l);
-	return waited;
 }
 
 /* Record the first launch of a prefetched kernel. */
@@ -295,12 +287,13 @@ static void begin_host(struct gpubpf_hook_launch *l)
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_hook_kernel *k = l->kernel;
-	uint64_t from = 0, waited = 0;
+	uint64_t from = 0;
 
 	l->twin = NULL;
 	l->followed = false;
 	l->is_timed = false;
 	l->spent_ns = 0;
+	l->waited_ns = 0;
 	l->miss = GPUBPF_MISS_UNATTACHED;
 	l->dispatch = NULL;
 	l->binding = NULL;
@@ -321,9 +314,9 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		from = gpubpf_now_ns();
 	if (atomic_load_explicit(&l->dispatch->binding, memory_order_relaxed) ||
 	    atomic_load_explicit(&l->dispatch->is_timed, memory_order_relaxed) || !is_current(l->dispatch))
-		waited = choose_kernel(l);
+		choose_kernel(l);
 	if (from)
-		l->spent_ns = gpubpf_now_ns() - from - waited;
+		l->spent_ns = gpubpf_now_ns() - from - l->waited_ns;
 	begin_host(l);
 }
 

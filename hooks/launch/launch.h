@@ -282,6 +282,7 @@ struct gpubpf_hook_launch {
 	 */
 	struct gpubpf_kernel_entry *inherited;
 	uint64_t spent_ns;
+	uint64_t waited_ns;    /* time that the launch waited for its twin */
 	enum gpubpf_miss miss; /* why the launch has no twin */
 };
 

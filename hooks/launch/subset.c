@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the twins of a kernel that contain only a part of its links. A launch looks up the twin without a lock. An agent
- * thread builds a missing one, while launches with that part run unprobed.
+ * thread builds a missing one. Launches wait for it until one launch of the kernel was probed; later ones with a new
+ * part run unprobed meanwhile.
  */
 #include "gate.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent_job.h"
 #include "twin.h"
+
+#define NAP_NS 200000 /* in ns; a launch that waits for a twin checks this often whether it is built */
 
 /* The links of a binding whose index has a bit in `chosen`. */
 struct part {
@@ -73,17 +77,45 @@ static struct gpubpf_twin_subset *find_or_add(struct gpubpf_dispatch_entry *disp
 	}
 }
 
-const struct gpubpf_hook_binding *gpubpf_subset_find(struct gpubpf_dispatch_entry *dispatch,
-						     const struct gpubpf_hook_binding *all, const uint64_t *chosen,
-						     uint32_t n)
+/* The twin is not built yet, and was not tried for the present plan. */
+static bool is_pending(const struct gpubpf_twin_subset *s)
 {
-	const struct part part = { all, chosen, n, atomic_load(&dispatch->registers) };
-	struct gpubpf_twin_subset *s = find_or_add(dispatch, &part);
-	const struct gpubpf_hook_binding *b = s ? atomic_load_explicit(&s->binding, memory_order_acquire) : NULL;
+	return !atomic_load_explicit(&s->binding, memory_order_acquire) &&
+	       atomic_load(&s->tried) != gpubpf_plan_generation();
+}
 
-	if (s && !b && atomic_load(&s->tried) != gpubpf_plan_generation())
-		gpubpf_agent_job_start(dispatch);
-	return b;
+/* Wait until an agent thread has built the twin, at most for the rest of the process's budget. */
+static void wait_for_twin(struct gpubpf_hook_launch *l, const struct gpubpf_twin_subset *s)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t from = gpubpf_now_ns(), until = gpubpf_wait_budget_begin(), waited;
+
+	while (is_pending(s) && gpubpf_now_ns() < until)
+		nanosleep(&nap, NULL);
+	gpubpf_wait_budget_end();
+	waited = gpubpf_now_ns() - from;
+	l->waited_ns += waited;
+	gpubpf_kernel_table_add(&l->dispatch->entry->shared->wait_ns, waited);
+}
+
+/* A launch may wait for the first part of its kernel that runs, but not for parts that later changes of gates need. */
+static bool may_wait(const struct gpubpf_hook_launch *l)
+{
+	return !gpubpf_hook_callbacks && !__atomic_load_n(&l->dispatch->entry->shared->probed, __ATOMIC_RELAXED) &&
+	       gpubpf_wait_budget_is_left();
+}
+
+const struct gpubpf_hook_binding *gpubpf_subset_find(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *all,
+						     const uint64_t *chosen, uint32_t n)
+{
+	const struct part part = { all, chosen, n, atomic_load(&l->dispatch->registers) };
+	struct gpubpf_twin_subset *s = find_or_add(l->dispatch, &part);
+
+	if (!s)
+		return NULL;
+	if (is_pending(s) && gpubpf_agent_job_start(l->dispatch) && may_wait(l))
+		wait_for_twin(l, s);
+	return atomic_load_explicit(&s->binding, memory_order_acquire);
 }
 
 /* Remove from the plan all links that the subset does not contain. */

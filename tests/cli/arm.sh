@@ -28,4 +28,10 @@ rm -f "$T/go"
 traced() { timeout 60 "$GPUBPF" map dump traced -j > "$T/dump" && grep -q '"value": *[1-9]' "$T/dump"; }
 until_true traced; ok $? "launches after a slow one are traced"
 > "$T/go"; wait $tool
+# an application of few launches: the first one waits for the twin without the program that waits for its request
+run "$GPUBPF" run -o "$OBJ/overlimit.bpf.o" -j -r "$T/r" -- "$LOOP" 1 1; is 0 "few launches"
+set -- $(python3 -c "
+import json
+for k in json.load(open('$T/r'))['kernels']: print(k['launches'], k['probed'], k['missed_by'].get('late', 0))")
+[ "$1" -ge 1 ] && [ "$2 $3" = "$1 0" ]; ok $? "all launches are probed: $1, $2, late: $3"
 finish
