@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Defines the function by which bpftime's loaders read a GPU_RINGBUF. They look it up with dlsym(3). The session writes
- * the records into a ring buffer in the Linux kernel's layout (struct bpf_ringbuf_hdr in kernel/bpf/ringbuf.c).
+ * the records into a ring buffer in the layout of the Linux kernel, with a struct bpf_ringbuf_hdr before each record.
  */
 #include "hooks/loader/loader.h"
 

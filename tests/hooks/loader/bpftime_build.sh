@@ -23,6 +23,7 @@ build() {
 }
 
 failed=0
+# shellcheck disable=SC2046 # a list of names without blanks
 [ $# != 0 ] || set -- $(cd "$source" && find . -name '*.bpf.c' -printf '%h\n' | sort)
 for folder; do build "$folder" || { echo "bpftime_build.sh: $folder was not built" >&2; failed=1; }; done
 exit $failed

@@ -114,8 +114,9 @@ fi
 
 "$GPUBPF" run -o "$OBJ/../../cli/shared_array.bpf.o" -a on_host="$LOOP:host_step" -- true > /dev/null 2> "$T/err"
 if grep -q 'on_host is not attached' "$T/err"; then skip "examples with uprobes" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
-if example threadhist-gpu-kernel-shared-map threadhist _Z16cudaLaunchKernelIcE9cudaErrorPT_4dim3S3_PPvmP11CUstream_st; then
-	cd "$to"; by_itself; cd - > /dev/null; reports "m('call_count') == [3072, 3]" "threads and launches in one array"
+launch=_Z16cudaLaunchKernelIcE9cudaErrorPT_4dim3S3_PPvmP11CUstream_st
+if example threadhist-gpu-kernel-shared-map threadhist $launch; then
+	by_itself -a launch_kernel_ret_probe="$to/vec_add:$launch"; reports "m('call_count') == [3072, 3]" "threads and launches in one array"
 	by_loader '^value(1)=3'; prints '^value(0)=3072$' "and the threads"
 fi
 launch=cudaLaunchKernel
@@ -125,7 +126,7 @@ for late in launchlate-kernel-gpu-shared-map launchlate; do
 		by_itself -a uprobe_cuda_launch="$to/vec_add:$launch"; reports "sum(m('time_histogram')) > 0 and m('time_histogram')[-1] == 0" "latencies below the last interval"
 		argument=./vec_add; [ $late = launchlate ] || argument=./vec_add:$launch
 		by_loader '^Total samples: [1-9]'
-		argument= pause=
+		argument='' pause=''
 	fi
 done
 finish

@@ -15,7 +15,7 @@ clock "0 0 0 0" --clock monotonic
 clock "1024 1024 1024 1024" --clock realtime
 clock "0 0 1024 1024" --clock cuda__plain=monotonic,own=realtime
 clock "1024 0 1024 1024" --clock realtime,cuda__near=monotonic
-for list in boottime own= =realtime own=boottime realtime,; do
+for list in boottime own= =realtime own=boottime "realtime,"; do
 	run "$GPUBPF" run --clock "$list" -o "$OBJ/clock.bpf.o" -- true
 	is 125 "--clock '$list'"; says 'must be monotonic or realtime, or a list of PROG=monotonic' "is refused"
 done
