@@ -33,6 +33,7 @@
 /* for direct runs (core/wire/direct.h): offset of the data buffer in the kernel's block, and the kernel's third argument */
 #define GPUBPF_DIRECT_DATA 4096
 #define GPUBPF_DIRECT_KEY 0x6e75725f66706267ull
+#define GPUBPF_SERVE_KEY 0x7672735f66706267ull /* the same for GPUBPF_SERVE_FUNCTION */
 
 struct gpubpf_arena_hdr { /* The header, at offset 0 of the arena; 256 bytes. */
 	u64 magic;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubpf prog run: runs a program of section gpu/run/ on a device, without an application. */
 #include "cli/cli.h"
+#include "cli/direct.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -113,87 +114,6 @@ static int get_options(struct run *r)
 	r->opts.repeat = (uint32_t)repeat;
 	r->opts.timeout_ms = (uint32_t)limit_ms;
 	return read_data(r);
-}
-
-/* -- the session -- */
-
-static void on_print(void *ctx, const struct gpubpf_print_record *p)
-{
-	const struct run *r = ctx;
-
-	if (!r->json)
-		printf("block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", (unsigned long long)p->block[0],
-		       (unsigned long long)p->block[1], (unsigned long long)p->block[2], (unsigned long long)p->thread[0],
-		       (unsigned long long)p->thread[1], (unsigned long long)p->thread[2], p->prog, p->text);
-}
-
-static void on_note(void *ctx, const char *text)
-{
-	(void)ctx;
-	cli_note("%s", text);
-}
-
-/* Find the program by its name, or the only program if the command line has no name. */
-static int find_program(struct run *r)
-{
-	const char *name = r->args->nrest > 1 ? r->args->rest[1] : NULL;
-	const struct gpubpf_prog *prog = NULL;
-	char list[200] = "";
-	uint32_t n = 0;
-
-	while ((prog = gpubpf_session__next_program(r->s, prog))) {
-		if (!name ? !prog->is_run : strcmp(name, gpubpf_prog__name(prog)))
-			continue;
-		r->prog = prog;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n++ ? ", " : "",
-			 gpubpf_prog__name(prog));
-	}
-	if (n == 1)
-		return CLI_OK;
-	if (name)
-		cli_error("%s: the object has no program '%s'; gpubpf prog show lists them", r->args->rest[0], name);
-	else if (n)
-		cli_error("%s: has several programs in gpu/run/; name one of %s", r->args->rest[0], list);
-	else
-		cli_error("%s: has no program in a section gpu/run/NAME; other programs need a kernel of an application "
-			  "(gpubpf run)",
-			  r->args->rest[0]);
-	return CLI_FAILED;
-}
-
-static int open_session(struct run *r)
-{
-	char runtime[512], cache[512];
-	struct gpubpf_session_opts o = {
-		.sz = sizeof(o),
-		.runtime_dir = cli_env_runtime_dir(runtime, sizeof(runtime)),
-		.cache_dir = cli_has(r->args, OPT_NO_CACHE) ? NULL : cli_env_cache_dir(cache, sizeof(cache)),
-		.no_attach = true,
-		.no_kernel = true,
-		.print = on_print,
-		.note = on_note,
-		.ctx = r,
-	};
-	uint64_t threads = 0;
-	int err;
-
-	if (!cli_u64(r->args, OPT_THREADS, 1, &threads) || !cli_u64(r->args, OPT_MAX_COST, 1, &o.max_cost))
-		return CLI_USAGE;
-	o.threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads;
-	r->s = gpubpf_session__new(&o);
-	if (!r->s) {
-		cli_error("cannot create a session: %s", strerror(errno));
-		return CLI_FAILED;
-	}
-	gpubpf_session_set_assembler(r->s, cli_assembler());
-	err = gpubpf_session__add_object(r->s, r->args->rest[0]);
-	if (!err)
-		err = gpubpf_session__load(r->s);
-	if (!err)
-		err = gpubpf_session__start(r->s);
-	if (err < 0)
-		cli_error("%s", gpubpf_session__error(r->s));
-	return err < 0 ? CLI_FAILED : find_program(r);
 }
 
 /* -- results -- */
@@ -326,7 +246,7 @@ int gpubpf_cmd_prog_run(const struct cli_args *args)
 	}
 	status = get_options(&r);
 	if (status == CLI_OK)
-		status = open_session(&r);
+		status = cli_direct_open(args, &r.json, &r.s, &r.prog);
 	if (status == CLI_OK)
 		status = run_program(&r);
 	gpubpf_session__free(r.s);

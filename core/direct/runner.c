@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-runner FD SIZE BACKEND DEVICE INDEX X,Y,Z X,Y,Z REPEAT [CACHE]: the application of direct runs.
+ * gpubpf-runner FD SIZE BACKEND DEVICE INDEX X,Y,Z X,Y,Z REPEAT|serve [CACHE]: the application of direct runs.
  *
  * It launches its kernel REPEAT times on a device. The first X,Y,Z is the number of blocks, the second is the number of
  * threads per block. FD is a memfd with the kernel's block (core/wire/direct.h), whose data buffer has SIZE bytes; the
  * runner stores the results there. BACKEND "-" means the first backend that has a device, and DEVICE "-" means any
- * device. CACHE is a folder for the device.
+ * device. CACHE is a folder for the device. With `serve` it launches the resident kernel of an executor once; then SIZE
+ * has the bytes of the queues.
  *
  * The runner itself does not know about probes. It gets them from the agent, like each application.
  */
@@ -23,42 +24,7 @@
 #include "core/wire/direct.h"
 #include "maps/layout.h"
 
-#include "run_cl.h"
-#include "run_gfx1100.h"
-#include "run_gfx1101.h"
-#include "run_gfx1102.h"
-#include "run_gfx1103.h"
-#include "run_gfx1150.h"
-#include "run_gfx1151.h"
-#include "run_gfx1200.h"
-#include "run_gfx1201.h"
-#include "run_gfx90a.h"
-#include "run_gfx942.h"
-#include "run_gfx950.h"
-#include "run_ptx.h"
-#include "run_spv.h"
-
-static const struct form {
-	enum gpubpf_image_kind kind;
-	const char *arch;
-	const void *data;
-	size_t size;
-} forms[] = {
-#define GPUBPF_DIRECT_FORM(name, kind, arch) { GPUBPF_IMAGE_##kind, arch, direct_##name, sizeof(direct_##name) },
-#include "forms.def"
-};
-
-struct runner {
-	const struct gpubpf_device_ops *ops;
-	struct gpubpf_device *device;
-	struct gpubpf_direct_block *block;
-	size_t size; /* bytes of the block with the data buffer, in whole pages */
-	uint64_t address;
-	uint64_t data_size;
-	struct gpubpf_device_open how;
-	size_t blocks[3], threads[3];
-	uint64_t repeat;
-};
+#include "runner.h"
 
 static uint64_t read_clock_ns(void)
 {
@@ -68,9 +34,9 @@ static uint64_t read_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int fail(struct runner *r, const char *what, const struct gpubpf_reason *why)
+int runner_fail(struct runner *r, const char *what, const struct gpubpf_reason *why)
 {
-	snprintf(r->block->error, sizeof(r->block->error), "%s%s%s", what, why && why->text[0] ? ": " : "",
+	snprintf(r->block->error, sizeof(r->block->error), "%.60s%s%.176s", what, why && why->text[0] ? ": " : "",
 		 why ? why->text : "");
 	return 1;
 }
@@ -115,30 +81,10 @@ static int open_device(struct runner *r, const char *backend)
 	bool open = false;
 
 	if (strcmp(backend, "-"))
-		return open_backend_device(r, backend, &why) ? 0 : fail(r, backend, &why);
+		return open_backend_device(r, backend, &why) ? 0 : runner_fail(r, backend, &why);
 	for (size_t i = 0; !open && (name = gpubpf_backend_at(i)); i++)
 		open = open_backend_device(r, name, &why);
-	return open ? 0 : fail(r, "no backend has such a device; the last backend reports", &why);
-}
-
-static bool accepts(const struct gpubpf_device_caps *caps, const struct form *form)
-{
-	static const uint64_t bits[] = {
-		[GPUBPF_IMAGE_SPIRV] = GPUBPF_CAP_ACCEPTS_SPIRV,
-		[GPUBPF_IMAGE_OPENCL_C] = GPUBPF_CAP_ACCEPTS_OPENCL_C,
-		[GPUBPF_IMAGE_PTX] = GPUBPF_CAP_ACCEPTS_PTX,
-		[GPUBPF_IMAGE_AMDGPU] = GPUBPF_CAP_ACCEPTS_AMDGPU,
-	};
-
-	return caps->bits & bits[form->kind] && (!form->arch[0] || !strcmp(form->arch, caps->arch));
-}
-
-static const struct form *find_form(const struct gpubpf_device_caps *caps)
-{
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (accepts(caps, &forms[i]))
-			return &forms[i];
-	return NULL;
+	return open ? 0 : runner_fail(r, "no backend has such a device; the last backend reports", &why);
 }
 
 /* Launches the kernel, waits for its end, and adds the time to the block. */
@@ -151,10 +97,7 @@ static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct 
 	struct gpubpf_device_launch l = { .dim = 3, .args = args, .arg_sizes = sizes, .nargs = 3 };
 	int err;
 
-	for (int d = 0; d < 3; d++) {
-		l.block[d] = r->threads[d];
-		l.grid[d] = r->blocks[d] * r->threads[d];
-	}
+	runner_set_sizes(r, &l);
 	start = read_clock_ns();
 	err = r->ops->launch(kernel, &l, why);
 	ns = read_clock_ns() - start;
@@ -171,7 +114,7 @@ static int run(struct runner *r)
 {
 	const struct gpubpf_device_ops *ops = r->ops;
 	const struct gpubpf_device_caps *caps = ops->caps(r->device);
-	const struct form *form = find_form(caps);
+	const struct runner_form *form = runner_find_form(caps, false);
 	struct gpubpf_device_kernel *kernel;
 	struct gpubpf_device_module *module;
 	struct gpubpf_reason why = { "" };
@@ -180,21 +123,21 @@ static int run(struct runner *r)
 	snprintf(r->block->backend, sizeof(r->block->backend), "%s", caps->backend);
 	snprintf(r->block->device, sizeof(r->block->device), "%s", caps->name);
 	if (!form)
-		return fail(r, "gpubpf has no kernel for the device's architecture", NULL);
+		return runner_fail(r, "gpubpf has no kernel for the device's architecture", NULL);
 	if (ops->arena_attach(r->device, r->block, r->size, &r->address, &why) < 0)
-		return fail(r, "allocating memory for the data", &why);
+		return runner_fail(r, "allocating memory for the data", &why);
 	if (ops->arena_push(r->device, 0, r->block, r->size) < 0 || gpubpf_arena_wait(ops, r->device) < 0)
-		return fail(r, "the data cannot be copied to the device", NULL);
+		return runner_fail(r, "the data cannot be copied to the device", NULL);
 	if (ops->module_load(r->device, form->kind, form->data, form->size, "", &module, &why) < 0 ||
 	    ops->kernel_get(module, GPUBPF_DIRECT_KERNEL, &kernel, &why) < 0)
-		return fail(r, "loading the kernel", &why);
+		return runner_fail(r, "loading the kernel", &why);
 	while (r->block->runs < r->repeat)
 		if (launch(r, kernel, &why) < 0)
-			return fail(r, "the launch failed", &why);
+			return runner_fail(r, "the launch failed", &why);
 	if (ops->arena_pull(r->device, 0, &r->block->result, sizeof(r->block->result)) < 0 ||
 	    (data && ops->arena_pull(r->device, GPUBPF_DIRECT_DATA, (char *)r->block + GPUBPF_DIRECT_DATA, data) < 0) ||
 	    gpubpf_arena_wait(ops, r->device) < 0)
-		return fail(r, "the data cannot be copied from the device", NULL);
+		return runner_fail(r, "the data cannot be copied from the device", NULL);
 	ops->kernel_put(kernel);
 	ops->module_unload(module);
 	ops->close(r->device);
@@ -204,6 +147,7 @@ static int run(struct runner *r)
 int main(int argc, char **argv)
 {
 	struct runner r = { 0 };
+	bool serves;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a killed tool must not leave launches behind */
 	if (argc < 9 || argc > 10 || !map_block(&r, argv[1], argv[2])) {
@@ -213,8 +157,11 @@ int main(int argc, char **argv)
 	r.how = (struct gpubpf_device_open){ .name = strcmp(argv[4], "-") ? argv[4] : NULL,
 					     .index = (uint32_t)strtoul(argv[5], NULL, 10),
 					     .cache = argv[9] };
-	r.repeat = strtoull(argv[8], NULL, 10);
+	serves = !strcmp(argv[8], "serve");
+	r.repeat = serves ? 1 : strtoull(argv[8], NULL, 10);
 	if (!parse(argv[6], r.blocks) || !parse(argv[7], r.threads) || !r.repeat)
-		return fail(&r, "the grid, the block or the number of runs is invalid", NULL);
-	return open_device(&r, argv[3]) ? 1 : run(&r);
+		return runner_fail(&r, "the grid, the block or the number of runs is invalid", NULL);
+	if (open_device(&r, argv[3]))
+		return 1;
+	return serves ? runner_serve(&r) : run(&r);
 }

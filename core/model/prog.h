@@ -244,7 +244,7 @@ struct gpubpf_func {
 };
 
 /* arguments of gpubpf's own kernel (core/wire/direct.h): bit i is argument i */
-#define GPUBPF_DIRECT_ARGS 7
+#define GPUBPF_DIRECT_ARGS 15
 
 struct gpubpf_prog {
 	char name[64]; /* C name of the program's function */

@@ -341,6 +341,8 @@ struct gpubpf_test_run_opts {
  */
 GPUBPF_API int gpubpf_prog__test_run(const struct gpubpf_prog *prog, struct gpubpf_test_run_opts *opts);
 
+#include "executor.h" /* executors: direct runs that do not end */
+
 /* -- maps: usable from load until gpubpf_session__free(), also while applications run -- */
 
 GPUBPF_API struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev);

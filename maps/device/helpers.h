@@ -208,7 +208,7 @@ GPUBPF_HELPER3(get_grid_dim, gpubpf_grid_dim_at)
 /* Returns the size of the data buffer of a direct run (core/wire/direct.h), or 0 if the kernel is not gpubpf's. */
 GPUBPF_FN u64 gpubpf_helper_data_size(GPUBPF_ENV)
 {
-	return env->arg[2] == GPUBPF_DIRECT_KEY ? env->arg[1] : 0;
+	return env->arg[2] == GPUBPF_DIRECT_KEY || env->arg[2] == GPUBPF_SERVE_KEY ? env->arg[1] : 0;
 }
 
 GPUBPF_FN u64 gpubpf_helper_data(GPUBPF_ENV, u64 offset, u64 size)
@@ -220,11 +220,14 @@ GPUBPF_FN u64 gpubpf_helper_data(GPUBPF_ENV, u64 offset, u64 size)
 	return env->arg[0] + GPUBPF_DIRECT_DATA + offset;
 }
 
-/* Stores the result of the first thread. */
+/* Stores the result of the first thread of a direct run, or of a request to an executor. */
 GPUBPF_FN void gpubpf_direct_result(GPUBPF_ENV, u64 result)
 {
 	if (env->arg[2] == GPUBPF_DIRECT_KEY && gpubpf_ctx_global_linear(0) == 0)
 		*(GPUBPF_DEVMEM gpubpf_u64a *)env->arg[0] = result;
+	if (env->arg[2] == GPUBPF_SERVE_KEY &&
+	    !(gpubpf_thread_idx_at(0) | gpubpf_thread_idx_at(1) | gpubpf_thread_idx_at(2)))
+		*(GPUBPF_DEVMEM gpubpf_u64a *)env->arg[3] = result;
 }
 
 /*

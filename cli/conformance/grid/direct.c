@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/conformance/suite/application.h"
 #include "core/session/session.h"
 #include "session_reads.h"
 
@@ -93,6 +94,7 @@ void direct_run(const struct suite_run *run, const struct suite_device *device, 
 		.print = session_on_print,
 		.no_attach = true,
 		.no_kernel = true,
+		.wait_ms = APPLICATION_WAIT_MS,
 	};
 	const char *why = "out of memory";
 

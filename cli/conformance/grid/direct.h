@@ -18,7 +18,7 @@ bool grid_is_run(const struct suite_case *c);
 int grid_run_init(const struct suite_case *c, struct grid_run *run);
 void grid_run_finish(struct grid_run *run);
 
-/* Run case number `index` of the suite on a device, in a session of its own. */
+/* Run case number `index` of the suite on a device, in a separate session. */
 void direct_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r);
 
 #endif

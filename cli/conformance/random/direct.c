@@ -20,6 +20,7 @@
 #include "core/wire/direct.h"
 #include "maps/layout.h"
 #include "cli/conformance/raw/raw.h"
+#include "cli/conformance/suite/application.h"
 #include "random.h"
 
 #define RANDOM_TOGETHER 32
@@ -207,9 +208,11 @@ static bool compare(struct direct *d, uint64_t seed, uint32_t n)
 /* Run the n programs that begin at programs[from], whose first seed is `seed`. Returns false with the reason. */
 static bool run_once(struct direct *d, uint64_t seed, uint32_t from, uint32_t n)
 {
-	struct gpubpf_session_opts opts = {
-		.sz = sizeof(opts), .runtime_dir = d->run->runtime_dir, .no_attach = true, .no_kernel = true
-	};
+	struct gpubpf_session_opts opts = { .sz = sizeof(opts),
+					    .runtime_dir = d->run->runtime_dir,
+					    .no_attach = true,
+					    .no_kernel = true,
+					    .wait_ms = APPLICATION_WAIT_MS };
 	struct gpubpf_session *s;
 	struct gpubpf_diag diag;
 	bool good;

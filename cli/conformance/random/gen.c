@@ -164,8 +164,8 @@ static void statements(struct gen *g, int max_statements)
 }
 
 /*
- * Set r8 and r9 to values that compilers cannot know: the number of the launch or of the thread, and sometimes a word of
- * global data.
+ * Set r8 and r9 to values that compilers cannot know. The value of r8 is the number of the launch or of the thread. The
+ * value of r9 is sometimes a word of global data.
  */
 static void emit_unknown_numbers(struct gen *g)
 {

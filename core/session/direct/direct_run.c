@@ -35,6 +35,7 @@ struct gpubpf_direct_run {
 	uint32_t number;
 	uint64_t deadline_ns;
 	size_t size, data_size;
+	size_t queues; /* bytes of an executor's queues before the data; 0: a run without an executor */
 	uint32_t repeat;
 	pid_t pid; /* 0: the runner has ended */
 	int fd, status;
@@ -49,7 +50,7 @@ static int create_block(struct gpubpf_direct_run *run, const struct gpubpf_test_
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = o->data_in ? o->data_size_in : 0;
 
 	run->data_size = o->data_size_in;
-	run->size = GPUBPF_DIRECT_DATA + (run->data_size + page - 1) / page * page;
+	run->size = GPUBPF_DIRECT_DATA + (run->queues + run->data_size + page - 1) / page * page;
 	run->fd = gpubpf_memfd_shared("gpubpf-direct-run", run->size);
 	if (run->fd < 0)
 		return run->fd;
@@ -59,7 +60,7 @@ static int create_block(struct gpubpf_direct_run *run, const struct gpubpf_test_
 		return -ENOMEM;
 	}
 	if (n)
-		memcpy((char *)run->block + GPUBPF_DIRECT_DATA, o->data_in, n);
+		memcpy((char *)run->block + GPUBPF_DIRECT_DATA + run->queues, o->data_in, n);
 	return 0;
 }
 
@@ -123,9 +124,11 @@ static int start_runner(struct gpubpf_direct_run *run, const struct gpubpf_test_
 	if (err < 0)
 		return err;
 	snprintf(fd, sizeof(fd), "%d", run->fd);
-	snprintf(size, sizeof(size), "%zu", run->data_size);
+	snprintf(size, sizeof(size), "%zu", run->queues ? run->queues : run->data_size);
 	snprintf(index, sizeof(index), "%u", o->device_index);
 	snprintf(repeat, sizeof(repeat), "%u", run->repeat);
+	if (run->queues)
+		snprintf(repeat, sizeof(repeat), "serve");
 	format_size(grid, o->grid);
 	format_size(block, o->block);
 	err = spawn_with(run, argv, env);
@@ -133,12 +136,25 @@ static int start_runner(struct gpubpf_direct_run *run, const struct gpubpf_test_
 	return err < 0 ? gpubpf_session_fail(run->s, err, "%s: cannot be run: %s", path, strerror(-err)) : 0;
 }
 
+/* An executor's program is the probe at the entry of a function, and a run's program is one at the entry of a kernel. */
+static void set_place(const struct gpubpf_direct_run *run, bool serves)
+{
+	struct gpubpf_prog *prog = &gpubpf_session_unit(run->s)->progs[gpubpf_link__id(run->link)];
+
+	prog->site = serves ? GPUBPF_SITE_CALL : GPUBPF_SITE_ENTRY;
+	snprintf(prog->pattern, sizeof(prog->pattern), serves ? GPUBPF_SERVE_FUNCTION : GPUBPF_DIRECT_KERNEL);
+}
+
 static void attach(struct gpubpf_direct_run *run, bool on)
 {
+	if (on && run->queues)
+		set_place(run, true);
 	gpubpf_link_set_attached(run->link, on);
 	if (on)
 		gpubpf_arenas_activate(run->s);
 	gpubpf_links_publish(run->s);
+	if (!on && run->queues)
+		set_place(run, false);
 }
 
 static int check(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct gpubpf_test_run_opts *o)
@@ -162,7 +178,7 @@ static int check(struct gpubpf_session *s, const struct gpubpf_prog *prog, const
 	return 0;
 }
 
-int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gpubpf_test_run_opts *o,
+int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gpubpf_test_run_opts *o, size_t queues,
 			struct gpubpf_direct_run **out)
 {
 	const struct gpubpf_prog *prog = &gpubpf_session_unit(s)->progs[link];
@@ -179,7 +195,10 @@ int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gp
 	run->number = ++s->directs;
 	run->launches = gpubpf_link__launches(run->link);
 	run->repeat = o->repeat ? o->repeat : 1;
+	run->queues = queues;
 	run->deadline_ns = gpubpf_now_ns() + (o->timeout_ms ? o->timeout_ms : RUN_MS) * 1000000ull;
+	if (queues)
+		run->deadline_ns = UINT64_MAX;
 	err = create_block(run, o);
 	if (err < 0) {
 		free_run(run);
@@ -196,6 +215,16 @@ int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gp
 	s->direct = run;
 	*out = run;
 	return 0;
+}
+
+struct gpubpf_direct_block *gpubpf_direct_block(const struct gpubpf_direct_run *run)
+{
+	return run->block;
+}
+
+uint64_t gpubpf_direct_launches(const struct gpubpf_direct_run *run)
+{
+	return gpubpf_link__launches(run->link) - run->launches;
 }
 
 uint32_t gpubpf_direct_number(const struct gpubpf_direct_run *run)
@@ -250,13 +279,14 @@ bool gpubpf_direct_is_forgotten(struct gpubpf_direct_run *run)
 	return gpubpf_direct_is_done(run) && gpubpf_now_ns() > run->deadline_ns;
 }
 
-/* Returns why launches of gpubpf's kernel were not probed, or "". */
-static const char *find_reason(struct gpubpf_session *s)
+const char *gpubpf_direct_reason(const struct gpubpf_direct_run *run)
 {
+	struct gpubpf_session *s = run->s;
+	const char *kernel = run->queues ? GPUBPF_SERVE_KERNEL : GPUBPF_DIRECT_KERNEL;
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
 
 	for (size_t i = 0; gpubpf_session__kernel(s, i, &stats) == 0; i++)
-		if (!strcmp(stats.name, GPUBPF_DIRECT_KERNEL))
+		if (!strcmp(stats.name, kernel))
 			return stats.reason;
 	return "";
 }
@@ -275,7 +305,7 @@ static int check_result(struct gpubpf_direct_run *run, const struct gpubpf_prog 
 	if (run->block->error[0] || WEXITSTATUS(run->status))
 		return gpubpf_session_fail(run->s, -ENODEV, "%s: %.239s", prog->name,
 					   run->block->error[0] ? run->block->error : "the runner failed");
-	why = find_reason(run->s);
+	why = gpubpf_direct_reason(run);
 	if (ran < run->repeat)
 		return gpubpf_session_fail(run->s, -EIO, "%s: ran in %llu of %u launches%s%s", prog->name,
 					   (unsigned long long)ran, run->repeat, why[0] ? ": " : "", why);
@@ -337,7 +367,7 @@ int gpubpf_prog__test_run(const struct gpubpf_prog *prog, struct gpubpf_test_run
 
 	if (opts && gpubpf_sized_copy_in(&all, sizeof(all), opts) < 0)
 		return gpubpf_session_fail(s, -EINVAL, "%s: struct gpubpf_test_run_opts: " GPUBPF_SIZED_WHY, prog->name);
-	err = gpubpf_direct_begin(s, (uint32_t)(prog - gpubpf_session_unit(s)->progs), &all, &run);
+	err = gpubpf_direct_begin(s, (uint32_t)(prog - gpubpf_session_unit(s)->progs), &all, 0, &run);
 	if (err < 0)
 		return err;
 	while (!gpubpf_direct_is_done(run) && err >= 0)

@@ -13,9 +13,17 @@
 
 struct gpubpf_direct_run;
 
-/* Start a run of the link's program. Returns 0, or -errno with the reason in gpubpf_session__error(). */
-int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gpubpf_test_run_opts *opts,
+/*
+ * Start a run of the link's program. If `queues` is not 0, start an executor's resident launch with that many bytes of
+ * queues; it has no time limit. Returns 0, or -errno with the reason in
+ * gpubpf_session__error().
+ */
+int gpubpf_direct_begin(struct gpubpf_session *s, uint32_t link, const struct gpubpf_test_run_opts *opts, size_t queues,
 			struct gpubpf_direct_run **run);
+struct gpubpf_direct_block *gpubpf_direct_block(const struct gpubpf_direct_run *run);
+uint64_t gpubpf_direct_launches(const struct gpubpf_direct_run *run); /* launches that ran the program */
+/* Returns why launches of gpubpf's kernel were not probed, or "". */
+const char *gpubpf_direct_reason(const struct gpubpf_direct_run *run);
 uint32_t gpubpf_direct_number(const struct gpubpf_direct_run *run); /* number of the run in the session, from 1 */
 size_t gpubpf_direct_data_size(const struct gpubpf_direct_run *run);
 /* Returns true if the runner has ended and its connection is closed. Kills the runner after its time limit. */

@@ -63,7 +63,7 @@ int sys_run(struct sys_call *c)
 	link = sys_run_link(c->s, prog);
 	if (link < 0)
 		return (int)link;
-	err = gpubpf_direct_begin(c->s, (uint32_t)link, &o, &run);
+	err = gpubpf_direct_begin(c->s, (uint32_t)link, &o, 0, &run);
 	if (err < 0)
 		return note_run_failure(c->s, err);
 	c->s->loaders->run = run;

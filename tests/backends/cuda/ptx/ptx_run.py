@@ -30,7 +30,7 @@ class Machine:
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
-        self.behind = set()
+        self.behind, self.timer = set(), 0 # timer: %globaltimer, in ns
         self.shape, self.backwards, self.named, self.whole = shape, backwards, named, whole
         self.block = block # index of the block and number of blocks, in dimension x
         self.global_[:len(BUFFERS)] = BUFFERS
@@ -125,6 +125,9 @@ class Lane:
             value = name.startswith('%n')
         elif name == '%total_smem_size':
             value = 1 << 16
+        elif name == '%globaltimer':
+            self.m.timer += 1000
+            value = self.m.timer
         elif name == '%smid':
             value = self.number % 4 # any multiprocessor number is allowed
         elif re.match(r'[\w$]+\+\d+$', name):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps, records and prints in a direct run are those of every other program. */
+/* Maps, records and prints work in a direct run as in every other program. */
 #include "../case.h"
 
 EXPECT("run");
