@@ -110,6 +110,8 @@ struct lang_type {
 	const struct lang_ctype *c;
 	bool in_kernel;        /* the address or the stack is one of the Linux kernel */
 	enum lang_label label; /* only for LANG_LABEL */
+	/* only for LANG_INT: the enum whose enumerators print() and %s show, or NULL */
+	const struct lang_ctype *names;
 };
 
 /* the elements of a tuple, in order */
@@ -271,9 +273,12 @@ struct lang_map {
 	const char *key_name[LANG_KEYS];
 	bool keys_known;
 	uint64_t min, max, step; /* lhist(): the bounds, and the width of a slot */
+	uint64_t series_ns;      /* tseries(): the interval, or 0 */
+	uint32_t series_count;   /* tseries(): number of intervals */
 	uint32_t fine;           /* hist(): 1 + bits; a power of two has 2^bits slots */
 	uint32_t room;
 	bool lru;
+	uint64_t owner;                /* which thread uses a key (note_owner()), or 0 */
 	bool is_shared;                /* threads of kernels use keys that are not their own number */
 	uint32_t key_size, value_size; /* in bytes */
 	uint32_t index;                /* index of the map in the object */
@@ -390,6 +395,7 @@ struct lang {
 		struct lang_enumerator *next;
 		const char *name;
 		uint64_t value;
+		const struct lang_ctype *type; /* the enum */
 	} *enumerators;
 	struct btf *btf; /* types of the Linux kernel, if the text needs them */
 	bool btf_failed;

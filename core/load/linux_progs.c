@@ -2,6 +2,7 @@
 #include "linux_progs.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,7 +312,21 @@ static struct bpf_link *attach_offset(const struct bpf_program *prog)
 	return bpf_program__attach_uprobe_opts(prog, -1, file, offset, &opts);
 }
 
-/* Opens the event TYPE:CONFIG:freq:N or TYPE:CONFIG:period:N on one CPU. */
+/* Sets the event to accesses of `bytes` bytes at an address. `mode`: r, w, rw or x. */
+static void watch_address(struct perf_event_attr *attr, unsigned long long address, const char *mode,
+			  unsigned long long bytes)
+{
+	attr->config = 0;
+	attr->sample_period = 1;
+	attr->bp_addr = address;
+	attr->bp_len = bytes;
+	attr->bp_type = (strchr(mode, 'r') ? HW_BREAKPOINT_R : 0) | (strchr(mode, 'w') ? HW_BREAKPOINT_W : 0) |
+			(strchr(mode, 'x') ? HW_BREAKPOINT_X : 0);
+	if (attr->bp_type == HW_BREAKPOINT_X)
+		attr->bp_len = sizeof(long); /* the length that the Linux kernel requires for code */
+}
+
+/* Opens the event TYPE:CONFIG:freq:N, TYPE:CONFIG:period:N or 5:ADDRESS:MODE:BYTES on one CPU. */
 static int open_event(const char *event, int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
@@ -325,6 +340,8 @@ static int open_event(const char *event, int cpu)
 	attr.config = config;
 	attr.freq = !strcmp(kind, "freq");
 	attr.sample_period = n; /* a union with sample_freq */
+	if (type == PERF_TYPE_BREAKPOINT)
+		watch_address(&attr, config, kind, n);
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;

@@ -130,9 +130,11 @@ static int check_delete(struct simt *s, uint32_t pc)
 					   "this is harmless",
 					   name_of(map)));
 	err = warn(s->v, pc,
-		   "a deleted element of map %s may be reused for another key while another thread holds its address; if "
-		   "each thread uses only its own keys, write GPUBPF_OWN_KEYS after the map's definition",
-		   name_of(map));
+		   "a deleted element of map %s may be reused for another key while another thread holds its address; %s",
+		   name_of(map),
+		   map && map->name[0] == '@' ? "put gid into the key, or use the key bid with the filter /lid == 0/" :
+						"if each thread uses only its own keys, write GPUBPF_OWN_KEYS after the "
+						"map's definition");
 	return map && map->scratch ? harmless(s->v, err) : err;
 }
 

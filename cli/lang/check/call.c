@@ -103,12 +103,25 @@ static struct lang_type check_memory(struct check *c, struct lang_node *n)
 	return may_be_array ? check_expr(c, n) : check_value(c, n, false);
 }
 
+/* Turn $1 + n in str($1 + n) into the text of the parameter without its first n characters. */
+static void skip_characters(struct lang_node *n)
+{
+	const char *text = n->kind == LANG_N_BINARY && n->op == LANG_T_ADD && n->b->kind == LANG_N_NUMBER ? n->a->text :
+													    NULL;
+
+	if (!text || (n->a->kind != LANG_N_STRING && n->a->kind != LANG_N_NUMBER))
+		return;
+	n->kind = LANG_N_STRING;
+	n->text = text + (n->b->value < strlen(text) ? n->b->value : strlen(text));
+}
+
 /* Check str(address), str(address, bytes) or str($1). str($1) yields the text of the parameter. */
 static void check_str(struct check *c, struct lang_node *n)
 {
 	struct lang_node *bytes = n->list->next;
 	struct lang_type type;
 
+	skip_characters(n->list);
 	if (n->list->kind == LANG_N_NUMBER && n->list->text)
 		n->list->kind = LANG_N_STRING; /* str($1) is the text of the parameter, even if it is a number */
 	if (n->list->kind == LANG_N_STRING)

@@ -218,6 +218,8 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 {
 	struct lang_type type;
 
+	if (n->a->kind == LANG_N_MAP && n->b->kind == LANG_N_CALL && n->b->function && n->b->function->id == LANG_F_TSERIES)
+		check_series(c, n);
 	if (n->a->kind == LANG_N_MAP && n->b->kind == LANG_N_CALL && n->b->function &&
 	    n->b->function->use == LANG_USE_VALUE) {
 		check_aggregate(c, n);
@@ -247,6 +249,8 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 			   "the variable already holds values of another type");
 	if (!n->a->var->bits)
 		n->a->var->type.is_signed |= type.is_signed;
+	if (n->a->var->type.names != type.names)
+		n->a->var->type.names = NULL;
 	return n->a->type = n->a->var->type;
 }
 

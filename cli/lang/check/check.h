@@ -66,6 +66,8 @@ void check_key(struct check *c, struct lang_node *n);
  */
 void check_holds(struct check *c, struct lang_node *n, const struct lang_function *holds, struct lang_type value);
 struct lang_type check_map_read(struct check *c, struct lang_node *n);
+/* series.c: turns @t = tseries(...), an assignment, into one of another function, or of a number */
+void check_series(struct check *c, struct lang_node *n);
 void check_aggregate(struct check *c, struct lang_node *n); /* checks an aggregation such as @x = count() */
 void check_map_size(struct lang *l, struct lang_map *map);
 

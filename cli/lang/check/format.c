@@ -34,11 +34,11 @@ static bool is_printed_as_text(struct lang_type type)
 	       type.base == LANG_TUPLE || (type.base == LANG_BUFFER && type.label) || check_is_text(type);
 }
 
-/* Returns true if the conversion prints values of this type. %s prints true and false, too. */
+/* Returns true if the conversion prints values of this type. %s prints true, false and enumerators, too. */
 static bool prints(char conversion, struct lang_type type)
 {
 	if (conversion == 's')
-		return is_printed_as_text(type) || type.base == LANG_BOOL;
+		return is_printed_as_text(type) || type.base == LANG_BOOL || type.names;
 	if (conversion == 'r')
 		return type.base == LANG_BUFFER;
 	return !is_printed_as_text(type) && type.base != LANG_BUFFER;

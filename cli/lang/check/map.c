@@ -66,15 +66,51 @@ static bool check_fits_key(struct lang_type to, struct lang_type from)
 	return (to.base == LANG_INT && from.base == LANG_BOOL) || check_same_kind(to, from);
 }
 
-/* Returns true if no other thread of the launch has this key: it has the thread's number. */
-static bool is_own_key(const struct lang_node *n)
+/* Returns true for gid, bid or lid without .x, .y or .z. */
+static bool is_whole(const struct lang_node *n, enum lang_whole whole)
 {
-	for (const struct lang_node *k = n->list; k; k = k->next)
-		if (k->kind == LANG_N_BUILTIN &&
-		    ((k->builtin.source == LANG_SOURCE_TRIPLE && !k->value && k->builtin.size == LANG_WHOLE_GLOBAL) ||
-		     !strcmp(k->builtin.name, "tid")))
-			return true;
-	return false;
+	return n->kind == LANG_N_BUILTIN && n->builtin.source == LANG_SOURCE_TRIPLE && !n->value &&
+	       n->builtin.size == whole;
+}
+
+/* Return 1 + N if the filter lets only one thread of each block pass (lid == N), else 0. */
+static uint64_t get_selected_thread(const struct lang_node *filter)
+{
+	uint64_t found;
+
+	if (!filter || filter->kind != LANG_N_BINARY)
+		return 0;
+	if (filter->op == LANG_T_LAND) {
+		found = get_selected_thread(filter->a);
+		return found ? found : get_selected_thread(filter->b);
+	}
+	if (filter->op != LANG_T_EQ)
+		return 0;
+	return is_whole(filter->a, LANG_WHOLE_THREAD) && filter->b->kind == LANG_N_NUMBER ? 1 + filter->b->value :
+	       is_whole(filter->b, LANG_WHOLE_THREAD) && filter->a->kind == LANG_N_NUMBER ? 1 + filter->a->value :
+											    0;
+}
+
+/*
+ * Note who uses the keys of the map. A key belongs to one thread of the launch if it has the thread's number. It may have
+ * the number of the block instead if the filter selects one thread of each block. All uses must name the thread in the
+ * same way.
+ */
+static void note_owner(const struct check *c, const struct lang_node *n)
+{
+	uint64_t selected = get_selected_thread(c->block->filter), owner = 0, at = 1;
+	struct lang_map *map = n->map;
+
+	for (const struct lang_node *k = n->list; k && !owner; k = k->next, at++) {
+		if (is_whole(k, LANG_WHOLE_GLOBAL) || (k->kind == LANG_N_BUILTIN && !strcmp(k->builtin.name, "tid")))
+			owner = at;
+		else if (selected && is_whole(k, LANG_WHOLE_BLOCK))
+			owner = at + LANG_KEYS * selected;
+	}
+	if (!c->device)
+		return;
+	map->is_shared |= !owner || (map->owner && map->owner != owner);
+	map->owner = owner;
 }
 
 /* If a map has both names of kernels and other strings as keys, the word kernel is a string there. */
@@ -105,7 +141,7 @@ void check_key(struct check *c, struct lang_node *n)
 			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses",
 				   "this cannot be part of a key");
 	}
-	n->map->is_shared |= c->device && !is_own_key(n);
+	note_owner(c, n);
 	whole = whole_key(n);
 	if (size > LANG_KEY_SIZE)
 		lang_fail(c->l, n->pos, "combine some elements", "the key has %u bytes; the maximum is %u", size,
@@ -118,6 +154,8 @@ void check_key(struct check *c, struct lang_node *n)
 		if (!check_fits_key(n->map->key[i], k->type) && !c->learning)
 			report_key_mismatch(c, n, "has keys of other types");
 		n->map->key[i].is_signed |= k->type.is_signed && !k->literal;
+		if (n->map->key[i].names != k->type.names)
+			n->map->key[i].names = NULL;
 	}
 	for (i = 0; whole && i < n->map->nkeys && i < whole->n; i++)
 		if (!check_fits_key(n->map->key[i], whole->type[i]) && !c->learning)
@@ -154,6 +192,8 @@ void check_holds(struct check *c, struct lang_node *n, const struct lang_functio
 	else if (!check_fits_key(map->value, value) && !c->learning)
 		report_content_mismatch(c, n, check_base_name(map->value), check_base_name(value));
 	map->value.is_signed |= value.is_signed;
+	if (map->value.names != value.names)
+		map->value.names = NULL;
 }
 
 struct lang_type check_map_read(struct check *c, struct lang_node *n)

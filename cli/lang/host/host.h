@@ -95,6 +95,10 @@ void lang_host_clear(struct lang_host *h, const struct lang_map *map, bool zero)
 
 /* show.c */
 void lang_show_map(struct lang_host *h, const struct lang_map *map, uint64_t top, uint64_t div, FILE *out);
+/* Print the name of a map, with the key of a row. The number of an interval of a time series is not part of it. */
+void lang_show_name(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, FILE *out);
+/* series.c: prints the time series of a map, whose rows are ordered by key */
+void lang_show_series(struct lang_host *h, const struct lang_map *map, const struct lang_rows *rows, FILE *out);
 void lang_show_number(FILE *out, uint64_t v, bool is_signed);
 /* Return the stack in one line, which is valid until the next call, or "" if the stack is not known. */
 const char *lang_stack_line(struct lang_host *h, uint64_t id);

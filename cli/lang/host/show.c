@@ -114,10 +114,22 @@ static void show_time(const char *format, uint64_t ns, FILE *out)
 		fprintf(out, "%s", text);
 }
 
+/* Return the name of the number in its enum, or "". */
+static const char *find_enumerator(const struct lang *l, const struct lang_ctype *names, uint64_t v)
+{
+	const struct lang_enumerator *e = l->enumerators;
+
+	while (e && (e->type != names || (int32_t)e->value != (int32_t)v))
+		e = e->next;
+	return e ? e->name : "";
+}
+
 static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out)
 {
 	uint64_t v = lang_is_in_memory(type) ? 0 : word(at);
-	const char *name = type.base == LANG_KERNEL ? h->shown(h->ctx, v) : "";
+	const char *name = type.base == LANG_KERNEL ? h->shown(h->ctx, v) :
+			   type.names               ? find_enumerator(h->l, type.names, v) :
+						      "";
 
 	if (type.base == LANG_NAME)
 		fprintf(out, "%.*s", GPUBPF_CTX_NAME, (const char *)at);
@@ -157,17 +169,17 @@ void lang_show_inline(struct lang_host *h, struct lang_type type, const uint8_t 
 		show_typed(h, type, at, out);
 }
 
-static void show_name(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, FILE *out)
+void lang_show_name(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, FILE *out)
 {
-	uint32_t at = 0;
+	uint32_t at = 0, n = map->nkeys - (map->series_ns != 0);
 
-	fprintf(out, "%s%s", map->name, map->nkeys ? "[" : "");
-	for (uint32_t i = 0; i < map->nkeys; i++) {
+	fprintf(out, "%s%s", map->name, n ? "[" : "");
+	for (uint32_t i = 0; i < n; i++) {
 		fprintf(out, "%s", i ? ", " : "");
 		show_typed(h, map->key[i], row->key + at, out);
 		at += lang_size(map->key[i]);
 	}
-	fprintf(out, "%s", map->nkeys ? "]" : "");
+	fprintf(out, "%s", n ? "]" : "");
 	if (row->arena > 0)
 		fprintf(out, " (process %u, device %u)", gpubpf_arena_at(h->s, row->arena)->process,
 			gpubpf_arena_at(h->s, row->arena)->device);
@@ -213,7 +225,7 @@ static void show_value(struct lang_host *h, const struct lang_map *map, const st
 		lang_show_number(out, divided(lang_row_number(map, row), div, is_signed), is_signed);
 		fprintf(out, ", total ");
 		lang_show_number(out, divided(word(row->value + 8), div, is_signed), is_signed);
-	} else if (!map->holds && map->value.base != LANG_INT) {
+	} else if (!map->holds && (map->value.base != LANG_INT || map->value.names)) {
 		show_typed(h, map->value, row->value, out);
 	} else {
 		lang_show_number(out, divided(lang_row_number(map, row), div, is_signed), is_signed);
@@ -278,10 +290,15 @@ void lang_show_map(struct lang_host *h, const struct lang_map *map, uint64_t top
 		return;
 	}
 	if (rows.n)
-		qsort_r(rows.row, rows.n, sizeof(*rows.row), by_value_then_key, (void *)map);
+		qsort_r(rows.row, rows.n, sizeof(*rows.row), map->series_ns ? by_key : by_value_then_key, (void *)map);
+	if (map->series_ns) {
+		lang_show_series(h, map, &rows, out);
+		lang_rows_finish(&rows);
+		return;
+	}
 	first = top && top < rows.n ? rows.n - top : 0;
 	for (uint32_t i = first; i < rows.n; i++) {
-		show_name(h, map, &rows.row[i], out);
+		lang_show_name(h, map, &rows.row[i], out);
 		if (is_hist(map))
 			show_hist(map, &rows.row[i], out);
 		else

@@ -210,6 +210,14 @@ static struct lang_node *user_address(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
+/* Parse what may follow ncpus: an empty pair of parentheses. */
+static struct lang_node *processors(struct lang_parser *p, uint32_t pos)
+{
+	if (lang_accept(p, LANG_T_OPEN))
+		lang_expect(p, LANG_T_CLOSE, "because this word has no arguments");
+	return constant(p, pos, (uint64_t)sysconf(_SC_NPROCESSORS_CONF), LANG_INT);
+}
+
 struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_t pos)
 {
 	static const struct {
@@ -218,7 +226,8 @@ struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_
 	} calls[] = { { "sizeof", size_of },        { "offsetof", offset_of }, { "getopt", option },
 		      { "kaddr", kernel_address },  { "uaddr", user_address }, { "pton", address_number },
 		      { "cgroupid", cgroup_number } };
-	uint64_t value;
+	const struct lang_enumerator *e;
+	struct lang_node *n;
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (!strcmp(calls[i].name, word)) {
@@ -226,8 +235,13 @@ struct lang_node *lang_constant(struct lang_parser *p, const char *word, uint32_
 			return calls[i].parse(p, pos);
 		}
 	if (!strcmp(word, "ncpus"))
-		return constant(p, pos, (uint64_t)sysconf(_SC_NPROCESSORS_CONF), LANG_INT);
-	return lang_enumerator(p, word, &value) ? constant(p, pos, value, LANG_INT) : NULL;
+		return processors(p, pos);
+	e = lang_enumerator(p, word);
+	if (!e)
+		return NULL;
+	n = constant(p, pos, e->value, LANG_INT);
+	n->type.names = e->type;
+	return n;
 }
 
 /* -- clocks -- */

@@ -139,6 +139,23 @@ static const char *profile_section(struct lang_lex *x, char **part)
 	return "";
 }
 
+/* Return the section of watchpoint:0x10000000:8:rw, an access to memory at this address by any process. */
+static const char *watchpoint_section(struct lang_lex *x, char **part)
+{
+	bool is_mode = part[2][0] && strspn(part[2], "rwx") == strlen(part[2]) &&
+		       (!strcmp(part[2], "x") || !strchr(part[2], 'x'));
+	uint64_t address = 0, length = 0;
+
+	if (lang_number(part[0], strlen(part[0]), &address) == strlen(part[0]) && part[0][0] && is_mode &&
+	    lang_number(part[1], strlen(part[1]), &length) == strlen(part[1]) &&
+	    (length == 1 || length == 2 || length == 4 || length == 8))
+		return lang_format(x->l, "perf_event/5:%llu:%s:%llu", (unsigned long long)address, part[2],
+				   (unsigned long long)length);
+	lang_fail(x->l, x->pos, "watchpoint:0x10000000:8:rw. The mode is r, w, rw or x; the length is 1, 2, 4 or 8",
+		  "a watchpoint needs an address, a length and a mode");
+	return "";
+}
+
 /* Skip a module before the name of a function or tracepoint, as in vmlinux:vfs_read. */
 static const char *plain_name(const char *name)
 {
@@ -154,6 +171,8 @@ static const char *section_of(struct lang_lex *x, const struct provider *p, stru
 
 	if (probe->linux_kind == LANG_LINUX_PROFILE)
 		return profile_section(x, part);
+	if (probe->linux_kind == LANG_LINUX_WATCHPOINT)
+		return watchpoint_section(x, part);
 	if (p->values == NONE)
 		return event_section(x, p, part);
 	name = plain_name(part[p->parts - 1]);

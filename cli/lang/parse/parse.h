@@ -141,8 +141,8 @@ struct lang_node *lang_linux_value(struct lang_parser *p, const char *word, uint
 struct lang_node *lang_parameter_field(struct lang_parser *p, uint32_t pos);
 /* record.c: parses a definition of struct, union, enum or typedef */
 void lang_type_definition(struct lang_parser *p);
-/* Store the value of an enumerator of the text. */
-bool lang_enumerator(struct lang_parser *p, const char *name, uint64_t *value);
+/* Return the enumerator of the text with this name, or NULL. */
+const struct lang_enumerator *lang_enumerator(const struct lang_parser *p, const char *name);
 struct lang_node *lang_primary(struct lang_parser *p); /* parses an operand without suffixes */
 struct lang_node *lang_unary(struct lang_parser *p);   /* parses an operand with its prefixes and suffixes */
 

@@ -169,12 +169,27 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	return lang_node(p, LANG_N_NUMBER, pos);
 }
 
+/*
+ * Skip the mode of ustack(mode) or ustack(mode, n): all modes print functions. Returns false if the parentheses end after
+ * the mode.
+ */
+static bool skip_stack_mode(struct lang_parser *p)
+{
+	if (!lang_word_is(p, "perf") && !lang_word_is(p, "bpftrace") && !lang_word_is(p, "raw"))
+		return true;
+	lang_next(&p->lex);
+	if (lang_accept(p, LANG_T_CLOSE))
+		return false;
+	lang_expect(p, LANG_T_COMMA, "before the number");
+	return true;
+}
+
 /* Parse ustack or ustack(n). All uses must have the same depth, because one map contains all stacks. */
 static void frames(struct lang_parser *p, const struct lang_node *n)
 {
 	uint64_t requested = LANG_FRAMES;
 
-	if (lang_accept(p, LANG_T_OPEN) && !lang_accept(p, LANG_T_CLOSE)) {
+	if (lang_accept(p, LANG_T_OPEN) && !lang_accept(p, LANG_T_CLOSE) && skip_stack_mode(p)) {
 		requested = p->lex.number;
 		if (p->lex.token == LANG_T_NUMBER && (!requested || requested > LANG_FRAMES))
 			lang_fail(p->l, p->lex.pos, "write ustack without a number for all functions",
@@ -192,14 +207,8 @@ static void frames(struct lang_parser *p, const struct lang_node *n)
 static void kept_frames(struct lang_parser *p, struct lang_node *n)
 {
 	n->value = LANG_KEPT_FRAMES;
-	if (!lang_accept(p, LANG_T_OPEN) || lang_accept(p, LANG_T_CLOSE))
+	if (!lang_accept(p, LANG_T_OPEN) || lang_accept(p, LANG_T_CLOSE) || !skip_stack_mode(p))
 		return;
-	if (lang_word_is(p, "perf") || lang_word_is(p, "bpftrace") || lang_word_is(p, "raw")) {
-		lang_next(&p->lex);
-		if (lang_accept(p, LANG_T_CLOSE))
-			return;
-		lang_expect(p, LANG_T_COMMA, "before the number");
-	}
 	n->value = p->lex.number;
 	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_MAX_KEPT_FRAMES))
 		lang_fail(p->l, p->lex.pos, "write it without a number for 16 functions",

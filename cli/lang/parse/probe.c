@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/model/places.h"
 #include "parse.h"
@@ -44,13 +45,25 @@ static size_t parameter(struct lang_lex *x, char *buf, size_t room)
 }
 
 /*
+ * Write the name of a provider in lower case: Interval:s:1. Names of one or two letters keep their case, because u and U
+ * are different providers.
+ */
+static void lower_provider(char *word)
+{
+	size_t n = strcspn(word, ":/\"");
+
+	for (size_t i = 0; word[n] == ':' && n > 2 && i < n; i++)
+		word[i] = (char)tolower((unsigned char)word[i]);
+}
+
+/*
  * Return the probe that begins at x->at, without quotes and with parameters replaced. Afterwards x->at is the first
  * character after it.
  */
 static const char *probe_word(struct lang_lex *x)
 {
 	const char *text = x->l->text;
-	char buf[512];
+	char buf[512], *word;
 	size_t n = 0;
 	bool quoted = false;
 
@@ -75,14 +88,17 @@ static const char *probe_word(struct lang_lex *x)
 	}
 	if (quoted)
 		lang_fail(x->l, x->pos, "end it with \" in the same line", "the quote of the pattern is not terminated");
-	return lang_copy(x->l, buf, n);
+	word = lang_copy(x->l, buf, n);
+	if (word)
+		lower_provider(word);
+	return word;
 }
 
 /* -- on the host -- */
 
 static bool is_host(const char *word, const char *upper, const char *lower)
 {
-	return !strcmp(word, upper) || !strcmp(word, lower);
+	return !strcmp(word, upper) || !strcasecmp(word, lower);
 }
 
 static uint64_t interval_ns(const char *spec)

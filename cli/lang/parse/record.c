@@ -64,11 +64,10 @@ static void add_member(struct lang_parser *p, struct layout *s, const char *name
 static uint64_t constant(struct lang_parser *p)
 {
 	bool minus = lang_accept(p, LANG_T_SUB);
-	uint64_t v = p->lex.number;
+	const struct lang_enumerator *e = p->lex.token == LANG_T_WORD ? lang_enumerator(p, p->lex.string) : NULL;
+	uint64_t v = e ? e->value : p->lex.number;
 
-	if (p->lex.token == LANG_T_WORD && lang_enumerator(p, p->lex.string, &v))
-		;
-	else if (p->lex.token != LANG_T_NUMBER)
+	if (!e && p->lex.token != LANG_T_NUMBER)
 		lang_fail(p->l, p->lex.pos, "write the number", "a number is needed here");
 	lang_next(&p->lex);
 	return minus ? -v : v;
@@ -207,7 +206,7 @@ static void body(struct lang_parser *p, struct lang_record *record, bool is_unio
 	skip_attribute(p, &packed);
 }
 
-static void enumerators(struct lang_parser *p)
+static void enumerators(struct lang_parser *p, const struct lang_ctype *type)
 {
 	uint64_t value = 0;
 
@@ -221,6 +220,7 @@ static void enumerators(struct lang_parser *p)
 		lang_expect(p, LANG_T_WORD, "as the name of an enumerator");
 		value = lang_accept(p, LANG_T_SET) ? constant(p) : value;
 		e->value = value++;
+		e->type = type;
 		e->next = p->l->enumerators;
 		p->l->enumerators = e;
 		if (!lang_accept(p, LANG_T_COMMA))
@@ -243,10 +243,13 @@ static void add_typename(struct lang_parser *p, const char *name, const struct l
 
 static const struct lang_ctype *enum_definition(struct lang_parser *p, const char *name)
 {
-	const struct lang_ctype *type = lang_ctype_int(p->l, 32, true);
+	struct lang_ctype *type = lang_alloc(p->l, sizeof(*type));
 
+	if (!type)
+		return NULL;
+	*type = (struct lang_ctype){ .kind = LANG_C_INT, .bytes = 4, .is_signed = true, .is_enum = true };
 	add_typename(p, name, type);
-	enumerators(p);
+	enumerators(p, type);
 	return type;
 }
 
@@ -304,12 +307,11 @@ void lang_type_definition(struct lang_parser *p)
 		p->lex.at = p->lex.token == LANG_T_END ? p->lex.at : p->lex.pos;
 }
 
-bool lang_enumerator(struct lang_parser *p, const char *name, uint64_t *value)
+const struct lang_enumerator *lang_enumerator(const struct lang_parser *p, const char *name)
 {
-	for (const struct lang_enumerator *e = p->l->enumerators; e; e = e->next)
-		if (!strcmp(e->name, name)) {
-			*value = e->value;
-			return true;
-		}
-	return false;
+	const struct lang_enumerator *e = p->l->enumerators;
+
+	while (e && strcmp(e->name, name))
+		e = e->next;
+	return e;
 }

@@ -63,15 +63,17 @@ static struct lang_node *if_statement(struct lang_parser *p)
 static struct lang_node *unroll(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_UNROLL, p->lex.pos);
+	bool is_closed;
 
 	lang_next(&p->lex);
-	lang_expect(p, LANG_T_OPEN, "after unroll");
+	is_closed = lang_accept(p, LANG_T_OPEN);
 	n->value = p->lex.number;
 	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_UNROLL))
 		lang_fail(p->l, p->lex.pos, "use for ($i : 0..n), which repeats without copies of the code",
 			  "unroll() takes 1 to %u", LANG_UNROLL);
 	lang_expect(p, LANG_T_NUMBER, "in unroll()");
-	lang_expect(p, LANG_T_CLOSE, "after the number");
+	if (is_closed)
+		lang_expect(p, LANG_T_CLOSE, "after the number");
 	n->b = inner_block(p);
 	return n;
 }

@@ -33,7 +33,8 @@ struct lang_type lang_type_of(struct lang *l, const struct lang_ctype *c)
 {
 	switch (c->kind) {
 	case LANG_C_INT:
-		return (struct lang_type){ c->is_bool ? LANG_BOOL : LANG_INT, c->is_signed };
+		return (struct lang_type){ c->is_bool ? LANG_BOOL : LANG_INT, c->is_signed,
+					   .names = c->is_enum ? c : NULL };
 	case LANG_C_POINTER:
 		return lang_address_of(lang_ctype_target(l, c));
 	case LANG_C_RECORD:

@@ -24,7 +24,7 @@ enum lang_ctype_kind { LANG_C_INT, LANG_C_POINTER, LANG_C_RECORD, LANG_C_ARRAY }
 /* a type of C: what an address points to, or the type of a member */
 struct lang_ctype {
 	enum lang_ctype_kind kind;
-	bool is_signed, is_bool, is_char;
+	bool is_signed, is_bool, is_char, is_enum;
 	uint32_t bytes;                   /* 0: void, or a struct that is only declared */
 	const struct lang_ctype *of;      /* the target of a pointer, or the element of an array */
 	uint32_t n;                       /* for an array: number of elements */

@@ -15,6 +15,11 @@ run "$GPUBPF" run -o "$T/s.bt" -- true; is 125 "the same by -o"; run "$GPUBPF" "
 run "$GPUBPF" run -e 'BEGIN { exit(); }' "$T/s.bt" -- true; is 2 "two programs"
 run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says '--events 1000 sets the number of records' "is told what it was"
 run "$GPUBPF" -e 'BEGIN { printf("%s\n", "begun"); } END { print("ended"); }' -- true; is 0 "BEGIN and END alone"; [ "$(grep -c '^begun$\|^ended$' "$T/err")" = 2 ]; ok $? "are run"
+run "$GPUBPF" -e 'BEGIN { @t["x"] = tseries(-5, 1d, 3); @t["x"] = tseries(7, 1d, 3); @s = tseries(4, 1d, 5, "sum"); @s = tseries(5, 1d, 5, "sum"); @none = tseries(1, 100ms, 5); clear(@none); }' -- true
+is 0 "time series"; says '^@t\[x\]:$' "have the map's key"; says '^hh:mm:ss |_*|$' "a frame"; says '^[0-9:]* | *\* *| 7$' "the last value"; says '^[0-9:]* | *\* *| 9$' "or a sum"; ! grep -q '@none' "$T/err"; ok $? "and can be cleared"
+run "$GPUBPF" run --emit "$T/t.bpf.o" -e 'gpu/entry/* /lid == 0/ { @s[bid] = nsecs; } gpu/exit/* /@s[bid] && lid == 0/ { delete(@s, bid); } gpu/exit/* { @u[bid] = 1; delete(@u, bid); @t[lid % 2] = tseries(gid, 100ms, 10, "max"); @k[ustack(perf), ustack(raw, 127)] = count(); }'
+run "$GPUBPF" prog verify "$T/t.bpf.o"; is 0 "time series, and modes of stacks, in kernels"; prints 'element of map @u may be reused .*; put gid into the key, or use the key bid with the filter /lid == 0/$' "a delete that other threads may notice"; prints 'map @s, whose keys each belong to one thread' "but not one of keys of one thread"
+run "$GPUBPF" -e 'w:0x10:3:w { @ = count(); }' -- true; is 125 "a watchpoint of 3 bytes"; says '^gpubpf: -e:1:1: a watchpoint needs an address, a length and a mode$' "is refused"
 run "$GPUBPF" -q -e 'END { printf("%d %s\n", $1, $2); }' --param 7 --param x -- true; says '^7 x$' "parameters"
 run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }'; is 2 "no program to run"
 run "$GPUBPF" run --dump -e 'gpu/exit/* { @ = count(); }'; is 0 "--dump"; prints '^exit_1 (gpu/exit/\*):$' "has the program"; prints '; -e:1 gpu/exit' "its lines"; prints 'lock .*(r0 +0) += r1' "and its eBPF"
@@ -46,6 +51,14 @@ if grep -q 'requires root\|not permitted' "$T/err"; then
 	skip "probes of the Linux kernel" "this process may not load programs into the Linux kernel"
 else
 	is 0 "probes of the Linux kernel"; says '^(true, true, true, true)$' "share maps with BEGIN and END"; says '^@k\[none\]: 5$' "keep the values that BEGIN set"
+	run "$GPUBPF" -e 'watchpoint:0x10000000:8:w { @ = count(); }' -- python3 -c 'if True:
+		import ctypes
+		mmap = ctypes.CDLL(None).mmap
+		mmap.restype, mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+		place = ctypes.cast(mmap(0x10000000, 4096, 3, 0x32, -1, 0), ctypes.POINTER(ctypes.c_long))
+		for i in range(7):
+			place[0] = i'
+	is 0 "a watchpoint"; says '^@: 7$\|is not attached' "counts the stores, or the reason is reported"
 	run "$GPUBPF" -e 'kprobe:vfs_read { @ = count(); } kretprobe:vfs_read { @r = max(retval); }' -- true; is 0 "kprobes"; says '^@: [1-9]\|is not attached' "count or are reported"
 	if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat/format ]; then
 		run "$GPUBPF" -e 'tracepoint:syscalls:sys_enter_openat /comm == "cat"/ { printf("%s %d\n", str(args.filename), uid); @ = count(); }' -- cat /etc/hostname
