@@ -65,6 +65,8 @@ static u64 get_arg_bytes(const struct call *c, int i, enum gpubpf_arg_size size)
 	case GPUBPF_SIZE_WORD:
 	case GPUBPF_SIZE_ITER:
 		return sizeof(u64);
+	case GPUBPF_SIZE_DYNPTR:
+		return 2 * sizeof(u64);
 	case GPUBPF_SIZE_KNOWN:
 	case GPUBPF_SIZE_NONE:
 		break;
@@ -125,21 +127,42 @@ static bool read_named_arg(struct call *c, int i)
 	return true;
 }
 
-/*
- * Reads an argument that must be a reserved ring-buffer record, and removes the record from the list of reserved
- * records.
- */
-static bool read_record_arg(struct call *c, int i)
+/* Removes a reserved ring-buffer record from the list of reserved records. */
+static bool remove_record(struct call *c, u64 address)
 {
 	struct host *h = c->h;
 	u32 at = 0;
 
-	while (at < h->nrecords && h->records[at].address != get_reg(c, i))
+	while (at < h->nrecords && h->records[at].address != address)
 		at++;
 	if (at == h->nrecords)
 		return fail_argument(c, "needs a record that bpf_ringbuf_reserve() returned");
 	h->records[at] = h->records[--h->nrecords];
 	return true;
+}
+
+/* Reads an argument that must be a dynptr: an empty one, or one of accessible memory. */
+static bool read_dynptr_arg(struct call *c, int i)
+{
+	u64 dynptr[2];
+
+	if (!read_memory_arg(c, i, sizeof(dynptr), true))
+		return false;
+	memcpy(dynptr, HOST_PTR(c->arg[i]), sizeof(dynptr));
+	if (c->helper->arg[i] == GPUBPF_ARG_DYNPTR_NEW || !dynptr[0])
+		return true;
+	return gpubpf_interp_memory(c->h, dynptr[0], dynptr[1], true) &&
+	       (c->helper->arg[i] != GPUBPF_ARG_DYNPTR_RECORD || remove_record(c, dynptr[0]));
+}
+
+/* Reads an argument that is writable memory in a map value. */
+static bool read_map_memory_arg(struct call *c, int i)
+{
+	s64 off;
+
+	if (gpubpf_interp_where(c->h, get_reg(c, i), &off) < 0)
+		return fail_argument(c, "needs memory in a map value");
+	return read_memory_arg(c, i, get_reg(c, i + 1), true);
 }
 
 /* Reads an argument that is the address of a word in a map value. */
@@ -157,8 +180,12 @@ static bool read_arg(struct call *c, int i)
 	const struct gpubpf_map *map = c->view.map;
 	const struct gpubpf_arg_row *row = gpubpf_arg_row(gpubpf_helper_arg(c->helper, i, map ? map->type : NULL));
 
-	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !read_record_arg(c, i))
+	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !remove_record(c, get_reg(c, i)))
 		return false;
+	if (row->size == GPUBPF_SIZE_DYNPTR)
+		return read_dynptr_arg(c, i);
+	if (c->helper->arg[i] == GPUBPF_ARG_MAP_MEM)
+		return read_map_memory_arg(c, i);
 	if (c->helper->arg[i] == GPUBPF_ARG_MAP_WORD)
 		return read_word_arg(c, i);
 	switch (row->pass) {
@@ -201,6 +228,10 @@ static bool read_arg(struct call *c, int i)
 #define PASS_ALLOC_SIZE(i) NUMBER(i)
 #define PASS_RECORD(i) NUMBER(i)
 #define PASS_MAP_WORD(i) NUMBER(i)
+#define PASS_DYNPTR(i) POINTER(i)
+#define PASS_DYNPTR_NEW(i) POINTER(i)
+#define PASS_DYNPTR_RECORD(i) POINTER(i)
+#define PASS_MAP_MEM(i) NUMBER(i)
 #define PASS_MEM_RD(i) POINTER(i)
 #define PASS_MEM_WR(i) POINTER(i)
 #define PASS_ITER(i) POINTER(i)
@@ -213,6 +244,7 @@ static bool read_arg(struct call *c, int i)
 #define RETURN_INT(result) return (u64)(result)
 #define RETURN_NUMBER_OR_NULL(result) return (result) ? get_reg(c, 0) : 0
 #define RETURN_MEM_OR_NULL(address) return address
+#define RETURN_SLICE_OR_NULL(address) return address
 #define RETURN_VOID(nothing) nothing; return 0
 
 #define CALL_ENV(name, ret, ...) \
@@ -239,16 +271,22 @@ static bool read_arg(struct call *c, int i)
 /* Calls the map operation of the helper with the prepared arguments, in order. */
 static u64 call_on_map(struct call *c)
 {
+	bool reserves = c->helper->op == GPUBPF_OP_RESERVE || c->helper->op == GPUBPF_OP_RESERVE_DYNPTR;
 	u64 arg[5], n = 0, value;
+	struct record record;
 
 	for (int i = 0; i < 5; i++)
 		if (gpubpf_arg_row(c->helper->arg[i])->pass != GPUBPF_PASS_NOT)
 			arg[n++] = c->arg[i];
-	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && c->h->nrecords == MAX_RECORDS)
+	if (reserves && c->h->nrecords == MAX_RECORDS)
 		return fail_argument(c, "is called while the program holds too many reserved records");
 	value = c->view.map->type->impl->op[c->helper->op](&c->h->env, c->view.layout, arg);
-	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && value)
-		c->h->records[c->h->nrecords++] = (struct record){ value, arg[0] };
+	if (c->helper->op == GPUBPF_OP_RESERVE_DYNPTR)
+		memcpy(&record, HOST_PTR(arg[2]), sizeof(record));
+	else
+		record = (struct record){ value, arg[0] };
+	if (reserves && record.address)
+		c->h->records[c->h->nrecords++] = record;
 	return value;
 }
 

@@ -92,7 +92,8 @@ enum gpubpf_ret {
 	GPUBPF_RET_RECORD_OR_NULL,
 	/* NULL, or the iterator in r1 as a pointer to a number of 4 bytes that is read-only */
 	GPUBPF_RET_NUMBER_OR_NULL,
-	GPUBPF_RET_MEM_OR_NULL, /* NULL, or memory of the constant size in an argument */
+	GPUBPF_RET_MEM_OR_NULL,   /* NULL, or memory of the constant size in an argument */
+	GPUBPF_RET_SLICE_OR_NULL, /* NULL, or memory of a dynptr, of the constant size in an argument */
 };
 
 /* types of helper arguments: the rows of core/model/args.def */
@@ -120,10 +121,11 @@ enum gpubpf_arg_size {
 	GPUBPF_SIZE_NONE,
 	GPUBPF_SIZE_KEY,
 	GPUBPF_SIZE_VALUE,
-	GPUBPF_SIZE_NEXT,  /* value of the next argument */
-	GPUBPF_SIZE_WORD,  /* 8 bytes */
-	GPUBPF_SIZE_ITER,  /* 8 bytes, which the function reads and writes */
-	GPUBPF_SIZE_KNOWN, /* size that the verifier has proven: size_max of its facts */
+	GPUBPF_SIZE_NEXT,   /* value of the next argument */
+	GPUBPF_SIZE_WORD,   /* 8 bytes */
+	GPUBPF_SIZE_ITER,   /* 8 bytes, which the function reads and writes */
+	GPUBPF_SIZE_DYNPTR, /* 16 bytes, which the function reads and writes */
+	GPUBPF_SIZE_KNOWN,  /* size that the verifier has proven: size_max of its facts */
 };
 
 struct gpubpf_arg_row {

@@ -19,6 +19,7 @@ const char *type_name(const struct reg *r)
 		[R_RECORD] = "a record",          [R_KEY] = "a map key",
 		[R_MEM] = "the memory",           [R_FUNC] = "a function",
 		[R_INT] = "an iterator's number", [R_ITER] = "an iterator",
+		[R_DYNPTR] = "a dynptr",
 	};
 
 	return names[r->type];

@@ -29,13 +29,15 @@ int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi)
 }
 
 /*
- * Returns the alignment of the object into which p points. Helper 531 returns memory that is aligned as its size is; all
- * other objects are aligned to 8 bytes.
+ * Returns the alignment of the object into which p points. Helper 531 returns memory that is aligned as its size is. The
+ * alignment of a dynptr's memory is known (dynptr_slice()). All other objects are aligned to 8 bytes.
  */
 static uint8_t get_region_align(const struct verifier *v, const struct reg *p)
 {
 	uint32_t size = p->size | 8;
 
+	if (p->type == R_MEM && p->ref)
+		return p->frame;
 	return p->type == R_MEM && !v->opts.plain_mem ? (uint8_t)(size & (0 - size)) : 8;
 }
 
@@ -100,6 +102,19 @@ static void number_access(const struct reg *p, struct gpubpf_access *a)
 }
 
 /*
+ * Describes an access to memory of a dynptr. The offset of that memory in its record or map value is unknown.
+ */
+static void describe_slice_access(const struct verifier *v, const struct reg *p, struct gpubpf_access *a)
+{
+	const struct gpubpf_map *map = reg_map(v, p);
+	bool record = map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_RESERVE_DYNPTR);
+
+	a->spaces = record ? GPUBPF_SPACE_RECORD : GPUBPF_SPACE_MAP_VALUE;
+	a->off_min = 0;
+	a->off_max = record ? MAX_OFFSET : (int32_t)map->value_size;
+}
+
+/*
  * Checks that [p + off, p + off + size) lies inside the object into which p points. `who` names the access in a
  * refusal.
  */
@@ -136,6 +151,8 @@ int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t 
 		describe_key_access(p, a);
 	if (p->type == R_INT)
 		number_access(p, a);
+	if (p->type == R_MEM && p->ref)
+		describe_slice_access(v, p, a);
 	return 0;
 }
 
@@ -308,7 +325,7 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 		if (line)
 			gpubpf_diag_remedy(v->diag, "check the pointer returned by %s for NULL before line %u",
 					   p->type == R_RECORD ? "bpf_ringbuf_reserve" :
-					   p->type == R_MEM    ? "gpubpf_data" :
+					   p->type == R_MEM    ? p->ref ? "bpf_dynptr_data" : "gpubpf_data" :
 								 "bpf_map_lookup_elem",
 					   line->line);
 		return refuse(v, GPUBPF_E_NULL_DEREF, "dereferences r%u, a pointer to %s that may be NULL", r,

@@ -153,6 +153,13 @@ static bool iterator_covers(struct compare *c, const struct reg *old, const stru
 	return now->size <= old->size && !now->size == !old->size && ids_match(c, old->ref, now->ref);
 }
 
+static bool dynptr_covers(struct compare *c, const struct reg *old, const struct reg *now)
+{
+	if (old->map != now->map || old->size != now->size || old->frame != now->frame)
+		return false;
+	return c->mode == EXACT ? old->ref == now->ref : ids_match(c, old->ref, now->ref);
+}
+
 static bool slot_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now)
 {
 	static const struct stack_slot nothing;
@@ -167,6 +174,8 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 		if (!byte_covers(c, old, now, k))
 			return false;
 	if (old->kind[0] == B_ITER && !iterator_covers(c, &old->reg, &now->reg))
+		return false;
+	if (old->kind[0] == B_DYNPTR && !dynptr_covers(c, &old->reg, &now->reg))
 		return false;
 	if (old->kind[0] == B_SPILL && now->kind[0] == B_SPILL && !spill_covers(c, old, now, B_SPILL))
 		return false;

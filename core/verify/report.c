@@ -25,9 +25,10 @@ static int format_scalar(const struct scalar *s, char *buf, size_t size)
 int reg_format(const struct verifier *v, const struct reg *r, char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[R_UNINIT] = "unset", [R_SCALAR] = "",   [R_CTX] = "ctx",       [R_MAP] = "map",
-		[R_VALUE] = "value",  [R_STACK] = "fp",  [R_RECORD] = "record", [R_KEY] = "key",
-		[R_MEM] = "mem",      [R_FUNC] = "func", [R_INT] = "int",       [R_ITER] = "iterator",
+		[R_UNINIT] = "unset",  [R_SCALAR] = "",   [R_CTX] = "ctx",       [R_MAP] = "map",
+		[R_VALUE] = "value",   [R_STACK] = "fp",  [R_RECORD] = "record", [R_KEY] = "key",
+		[R_MEM] = "mem",       [R_FUNC] = "func", [R_INT] = "int",       [R_ITER] = "iterator",
+		[R_DYNPTR] = "dynptr",
 	};
 	const struct gpubpf_map *map = reg_map(v, r);
 	char var[160] = "", of[80] = "";

@@ -143,6 +143,8 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 
 		if (s && s->kind[b & 7] == B_ITER)
 			return refuse(v, GPUBPF_E_ITERATOR, "reads the iterator at r10%+d", b & ~7);
+		if (s && s->kind[b & 7] == B_DYNPTR)
+			return refuse(v, GPUBPF_E_DYNPTR, "reads the bytes of the dynptr at r10%+d", b & ~7);
 		if (state < 0)
 			return refuse_uninit(v, b);
 		if (has_ptr(s) && !v->reads_texts) {
@@ -313,13 +315,23 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	return write_unknown(v, f, off, off + (int)size, zero, true);
 }
 
-static int refuse_iterator(struct verifier *v, const struct frame *f, int lo, int end)
+/*
+ * Prepares a write to the byte range: refuses to overwrite iterators and dynptrs of records, and ends other dynptrs.
+ */
+static int check_overwrite(struct verifier *v, struct frame *f, int lo, int end)
 {
 	for (int b = lo; b < end; b++)
 		if (slot_of(f, b)->kind[b & 7] == B_ITER)
 			return refuse(v, GPUBPF_E_ITERATOR, "overwrites the iterator at r10%+d, which is not destroyed",
 				      b & ~7);
-	return 0;
+	return dynptr_overwrite(v, f, lo, end);
+}
+
+int stack_reach(struct verifier *v, const struct reg *p, uint64_t size, struct gpubpf_access *a)
+{
+	int lo, hi, err = check_bounds(v, p, 0, size, &lo, &hi);
+
+	return err < 0 ? err : touch(v, p, lo, hi, size, true, a);
 }
 
 int stack_iterator(struct verifier *v, const struct reg *p, bool fresh, const char *who, struct gpubpf_access *a,
@@ -340,7 +352,7 @@ int stack_iterator(struct verifier *v, const struct reg *p, bool fresh, const ch
 			      "passes an iterator at r10%+d to %s, which is not a multiple of 8", lo, who);
 	*slot = slot_of(frame_of(v, p), lo);
 	if (fresh) {
-		err = refuse_iterator(v, frame_of(v, p), lo, lo + 8);
+		err = check_overwrite(v, frame_of(v, p), lo, lo + 8);
 		return err < 0 ? err : write_unknown(v, frame_of(v, p), lo, lo + 8, false, true);
 	}
 	return (*slot)->kind[0] == B_ITER ?
@@ -357,7 +369,7 @@ int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int s
 
 	if (err < 0 || (err = touch(v, p, lo, hi, size, true, a)) < 0)
 		return err;
-	if ((err = refuse_iterator(v, frame_of(v, p), lo, hi + (int)size)) < 0)
+	if ((err = check_overwrite(v, frame_of(v, p), lo, hi + (int)size)) < 0)
 		return err;
 	if (reg_is_ptr(src) && size != 8)
 		return refuse(v, GPUBPF_E_PTR_LEAK, "spills %u bytes of a pointer to %s", size, type_name(src));
@@ -393,7 +405,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 	if (err < 0 || (err = touch(v, p, lo, hi, size, write, a)) < 0)
 		return err;
 	a->size_min = size_min;
-	if (write && (err = refuse_iterator(v, f, lo, hi + (int)size)) < 0)
+	if (write && (err = check_overwrite(v, f, lo, hi + (int)size)) < 0)
 		return err;
 	if (!write || lo != hi || !exact) {
 		err = load_bytes(v, f, lo, hi + (int)size, &zero);

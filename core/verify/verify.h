@@ -6,14 +6,12 @@
  *   state.c   registers, frames, marks           prune.c   when an earlier state covers a state
  *   alu.c     arithmetic, pointers included      memory.c  loads, stores and atomics
  *   stack.c   stack slots                        branch.c  comparisons and their consequences
- *   call.c    helpers, arguments                 callback.c sub-programs, callbacks, returns
  *   facts.c   facts for lowering                 report.c  diagnostics
- *   format.c  formats, and texts that are printed
- *   iterator.c open-coded iterators, may_goto
  *   cost.c    worst-case cost and iterations     uniform.c values that are equal in all lanes
  *   simt.c    rules that depend on uniformity    wait.c    loops that wait for other lanes
  *   limits.c  limits of one target               trace.c   the walk, line by line
  *   tnum.c range*.c  partly known numbers
+ *   core/verify/calls: calls of helpers and functions, callbacks, formats, iterators, may_goto and dynptrs
  */
 #ifndef GPUBPF_VERIFY_VERIFY_H
 #define GPUBPF_VERIFY_VERIFY_H
@@ -47,11 +45,15 @@ enum reg_type {
 	R_STACK,
 	R_RECORD, /* a pointer into a reserved ring-buffer record */
 	R_KEY,    /* a read-only pointer to the key that for_each_map_elem passes to its callback */
-	/* a pointer into memory of a known size: from helper 531, or the block of plain_mem (struct gpubpf_verify_opts) */
+	/*
+	 * a pointer into memory of a known size: from helper 531, from a dynptr, or the block of plain_mem (struct
+	 * gpubpf_verify_opts)
+	 */
 	R_MEM,
-	R_FUNC, /* the address of a function, for a callback */
-	R_INT,  /* a read-only pointer to the number of an iterator */
-	R_ITER, /* an iterator, only in stack slots */
+	R_FUNC,   /* the address of a function, for a callback */
+	R_INT,    /* a read-only pointer to the number of an iterator */
+	R_ITER,   /* an iterator, only in stack slots */
+	R_DYNPTR, /* a half of a dynptr, only in stack slots */
 };
 
 /*
@@ -59,29 +61,33 @@ enum reg_type {
  * size depends on it. When states are compared, numbers on which nothing depends are ignored (state.c).
  */
 struct reg {
-	uint8_t type;  /* enum reg_type */
-	bool or_null;  /* the register holds this pointer or NULL */
-	uint8_t frame; /* STACK, INT: call depth of the frame into which the pointer points */
+	uint8_t type; /* enum reg_type */
+	bool or_null; /* the register holds this pointer or NULL */
+	/*
+	 * STACK, INT: call depth of the frame into which the pointer points. DYNPTR, MEM of a dynptr: alignment of the
+	 * memory in bytes
+	 */
+	uint8_t frame;
 	/*
 	 * SCALAR: if not 0, the number is the sum of the other numbers with its id and `off`, computed with 4 or 8
 	 * bytes
  */
 	uint8_t linked;
-	int16_t map; /* VALUE, MAP, RECORD, KEY: index of the map in the unit */
+	int16_t map; /* VALUE, MAP, RECORD, KEY, DYNPTR, MEM of a dynptr: index of the map in the unit */
 	/*
 	 * SCALAR: registers with equal ids hold equal numbers. or_null: pointers with equal ids are all NULL or all not
 	 * NULL
  */
 	uint32_t id;
 	/*
-	 * RECORD: reference that must be released. ITER, INT: id of the iterator. UNINIT: the reference that was
-	 * released, or 0
+	 * RECORD: reference that must be released. ITER, INT: id of the iterator. DYNPTR, MEM of a dynptr: id of the
+	 * dynptr, for a ring the reference. UNINIT: the reference that was released, or 0
 	 */
 	uint32_t ref;
 	int32_t off; /* pointers: known part of the offset; s is the unknown part */
 	/*
 	 * size of a RECORD or MEM in bytes, or pc of a FUNC. ITER: maximum number of further numbers. INT: stack offset
-	 * of its iterator
+	 * of its iterator. DYNPTR: 1 for the upper half
 	 */
 	uint32_t size;
 	uint32_t mark; /* SCALAR: index of the precision mark, or 0 */
@@ -92,9 +98,10 @@ enum byte_kind {
 	B_INVALID, /* never written */
 	B_MISC,    /* an unknown number */
 	B_ZERO,
-	B_SPILL, /* a byte of slot.reg */
-	B_UPPER, /* a byte of slot.upper */
-	B_ITER,  /* a byte of an iterator; all bytes of the slot are of this kind */
+	B_SPILL,  /* a byte of slot.reg */
+	B_UPPER,  /* a byte of slot.upper */
+	B_ITER,   /* a byte of an iterator; all bytes of the slot are of this kind */
+	B_DYNPTR, /* a byte of a dynptr; all bytes of two slots are of this kind */
 };
 
 #define UPPER 4 /* index of the first byte of a slot's upper half */
@@ -253,7 +260,7 @@ struct verifier {
 	/* the program has an instruction of verifier.calling, so comparisons of states ignore marks (prune.c) */
 	bool compare_all;
 	bool no_memory;
-	bool reads_texts;          /* the helper reads an array whose pointers are checked texts (format.c) */
+	bool reads_texts; /* the helper reads an array whose pointers are checked texts (core/verify/calls/format.c) */
 	const struct watch *watch; /* NULL except in tests */
 	struct trace *trace;       /* NULL without opts.trace */
 };
@@ -371,13 +378,15 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
  */
 int stack_iterator(struct verifier *v, const struct reg *p, bool fresh, const char *who, struct gpubpf_access *a,
 		   struct stack_slot **slot);
+/* Checks that p + [0, size) is inside of the stack, and describes the access in *a. */
+int stack_reach(struct verifier *v, const struct reg *p, uint64_t size, struct gpubpf_access *a);
 bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value);
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value);
 
 /* branch.c */
 int do_jcond(struct verifier *v, const struct gpubpf_insn *insn);
 
-/* format.c: r1 to r5 are the arguments of helper h. */
+/* core/verify/calls/format.c: r1 to r5 are the arguments of helper h. */
 /* Checks the conversions of a constant format in r1. */
 int format_check(struct verifier *v, const struct gpubpf_helper *h);
 /* Returns true if the format in r1 prints a value, counted from 0, with %s. */
@@ -388,7 +397,7 @@ int format_check_text(struct verifier *v, const struct reg *p, int i, const stru
 int format_check_texts(struct verifier *v, const struct gpubpf_helper *h);
 int format_check_written(struct verifier *v, const struct gpubpf_helper *h);
 
-/* iterator.c */
+/* core/verify/calls/iterator.c */
 /* Checks argument i of a helper, an iterator. */
 int iter_check_arg(struct verifier *v, const struct gpubpf_helper *h, int i);
 /* Walks a call of a helper on iterators whose arguments are checked. */
@@ -404,10 +413,24 @@ struct loop_state {
 };
 struct loop_state loop_at(const struct verifier *v, const struct state *s, uint32_t pc);
 
-/* call.c */
+/* core/verify/calls/dynptr.c */
+/* Checks argument i of a helper, a dynptr. */
+int dynptr_check_arg(struct verifier *v, const struct gpubpf_helper *h, int i);
+/*
+ * Makes the memory at `at` a dynptr of the map. `data` is the pointer to its memory, or NULL for a record, to which the
+ * dynptr then holds a reference.
+ */
+int dynptr_begin(struct verifier *v, const struct reg *at, const struct reg *data, int map);
+int dynptr_end(struct verifier *v, const struct reg *at);
+/* Sets *r0 to `size` bytes at `offset` of the dynptr, or NULL. */
+int dynptr_slice(struct verifier *v, const struct reg *at, const struct reg *offset, uint64_t size, struct reg *r0);
+/* Ends the dynptrs that a write to the bytes [lo, end) of the frame overwrites. Refuses the write for a record. */
+int dynptr_overwrite(struct verifier *v, struct frame *f, int lo, int end);
+
+/* core/verify/calls/call.c */
 int do_call(struct verifier *v, const struct gpubpf_insn *insn);
 
-/* callback.c */
+/* core/verify/calls/callback.c */
 int do_call_local(struct verifier *v, const struct gpubpf_insn *insn);
 /* Returns 1 if the path ended. */
 int do_exit(struct verifier *v);

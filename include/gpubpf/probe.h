@@ -72,6 +72,9 @@ enum {
 	BPF_RB_PROD_POS = 3,
 };
 #define BPF_F_CURRENT_CPU 0xffffffffULL
+struct bpf_dynptr {
+	__u64 opaque[2];
+};
 #endif
 
 #ifdef GPUBPF_SHORT_TYPES
@@ -252,57 +255,7 @@ struct gpubpf_times {
 #undef GPUBPF_DECLARE_KFUNC
 #undef GPUBPF_DECLARE_HERE
 
-/* --- loops --- */
-
-/*
- * Macros of newer versions of libbpf: bpf_for() and bpf_repeat(), and can_loop and cond_break. A call of a function executes can_loop and cond_break up to 8192 times.
- */
-#ifndef bpf_for
-struct bpf_iter_num;
-extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __weak __ksym;
-extern int *bpf_iter_num_next(struct bpf_iter_num *it) __weak __ksym;
-extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __weak __ksym;
-
-static __always_inline void gpubpf_iter_end(__u64 *it)
-{
-	bpf_iter_num_destroy((struct bpf_iter_num *)it);
-}
-
-#define bpf_for(i, start, end) for ( \
-	__u64 ___it __attribute__((aligned(8), cleanup(gpubpf_iter_end))) = 0, \
-	      ___begun __attribute__((unused)) = (bpf_iter_num_new((struct bpf_iter_num *)&___it, (start), (end)), 0); \
-	({ \
-		int *___t = bpf_iter_num_next((struct bpf_iter_num *)&___it); \
-		(___t && ((i) = *___t, (i) >= (start) && (i) < (end))); \
-	});)
-#define bpf_repeat(N) for ( \
-	__u64 ___it __attribute__((aligned(8), cleanup(gpubpf_iter_end))) = 0, \
-	      ___begun __attribute__((unused)) = (bpf_iter_num_new((struct bpf_iter_num *)&___it, 0, (N)), 0); \
-	bpf_iter_num_next((struct bpf_iter_num *)&___it);)
-#endif
-
-#ifndef can_loop
-#define can_loop ({ \
-	__label__ l_break, l_continue; \
-	_Bool ___ret = 1; \
-	asm volatile goto("may_goto %l[l_break]" :::: l_break); \
-	goto l_continue; \
-l_break: \
-	___ret = 0; \
-l_continue:; \
-	___ret; \
-})
-#endif
-#ifndef cond_break
-#define cond_break ({ \
-	__label__ l_break, l_continue; \
-	asm volatile goto("may_goto %l[l_break]" :::: l_break); \
-	goto l_continue; \
-l_break: \
-	break; \
-l_continue:; \
-})
-#endif
+#include "loops.h"
 
 /*
  * Access to the application's memory. A program reads it with bpf_probe_read_kernel() and similar helpers (4, 45, 112

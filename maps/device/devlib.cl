@@ -12,4 +12,5 @@
 #include "external.h"
 #include "allocations.h"
 #include "maps/kinds/kinds.h"
+#include "dynptr.h"
 #include "print.h"

@@ -15,6 +15,7 @@
 #include "maps/device/external.h"
 #include "maps/device/allocations.h"
 #include "maps/kinds/kinds.h"
+#include "maps/device/dynptr.h"
 #include "maps/device/print.h"
 
 struct gpubpf_map_view;

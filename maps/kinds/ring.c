@@ -439,6 +439,7 @@ bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct g
 
 HOST_OP(ring, output, HOST_PTR(arg[0]), arg[1])
 HOST_OP(ring, reserve, arg[0])
+HOST_OP(ring, reserve_dynptr, arg[0], arg[1], HOST_PTR(arg[2]))
 HOST_OP(ring, query, arg[0])
 
 const struct gpubpf_map_impl gpubpf_ring_impl = {
@@ -451,5 +452,6 @@ const struct gpubpf_map_impl gpubpf_ring_impl = {
 	.op[GPUBPF_OP_OUTPUT] = ring_output,
 	.op[GPUBPF_OP_PERF_OUTPUT] = ring_output,
 	.op[GPUBPF_OP_RESERVE] = ring_reserve,
+	.op[GPUBPF_OP_RESERVE_DYNPTR] = ring_reserve_dynptr,
 	.op[GPUBPF_OP_QUERY] = ring_query,
 };

@@ -232,6 +232,9 @@ static LLVMValueRef emit_size(const struct call *c, unsigned reg, uint64_t *room
 	case GPUBPF_SIZE_ITER:
 		*room = 8;
 		break;
+	case GPUBPF_SIZE_DYNPTR:
+		*room = 16;
+		break;
 	case GPUBPF_SIZE_KNOWN:
 	case GPUBPF_SIZE_NONE:
 		break;

@@ -120,6 +120,9 @@ static const char *emit_size(const struct call *call, uint32_t arg, uint64_t *ro
 	case GPUBPF_SIZE_ITER:
 		*room = 8;
 		break;
+	case GPUBPF_SIZE_DYNPTR:
+		*room = 16;
+		break;
 	case GPUBPF_SIZE_KNOWN:
 	case GPUBPF_SIZE_NONE:
 		break;

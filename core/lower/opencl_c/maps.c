@@ -69,6 +69,7 @@ static const struct {
 	[GPUBPF_ARG_SIZE_OR_ZERO] = { "u64 ", "size" },
 	[GPUBPF_ARG_ALLOC_SIZE] = { "u64 ", "size" },
 	[GPUBPF_ARG_ANY] = { "u64 ", "number" },
+	[GPUBPF_ARG_DYNPTR_NEW] = { "GPUBPF_PRIVATE u8 *", "dynptr" },
 };
 
 /* Emits the function for helper h on a map of type `type`. The names of its parameters end with their numbers. */

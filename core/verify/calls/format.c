@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/model/text/print_spec.h"
-#include "verify.h"
+#include "core/verify/verify.h"
 
 #define FORMAT_MAX 128 /* maximum length of a format that the verifier parses */
 #define WRITTEN "diuxXpc" /* conversions of helper 165 */

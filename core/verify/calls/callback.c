@@ -7,7 +7,7 @@
  * state covers the caller's state after an iteration. To make this possible, numbers become unknown if they change
  * between iterations and no check relied on them.
  */
-#include "verify.h"
+#include "core/verify/verify.h"
 
 int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
 {

@@ -8,7 +8,7 @@
  * endless loop around iterators is not accepted. Numbers that differ between iterations become unknown if no check
  * relied on them (widen_state()).
  */
-#include "verify.h"
+#include "core/verify/verify.h"
 
 static bool is_next(const struct gpubpf_insn *insn)
 {
