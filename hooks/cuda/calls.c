@@ -8,7 +8,7 @@
 
 CUresult cuModuleLoad(CUmodule *module, const char *path)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoad(module, path) : CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuModuleLoad, (module, path));
 
 	if (!error)
 		cuda_module_add(*module, false, path, true, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -17,7 +17,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadData(module, image) : CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuModuleLoadData, (module, image));
 
 	if (!error)
 		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -26,8 +26,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options, void **values)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadDataEx(module, image, n, options, values) :
-					    CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuModuleLoadDataEx, (module, image, n, options, values));
 
 	if (!error)
 		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -36,7 +35,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadFatBinary(module, image) : CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuModuleLoadFatBinary, (module, image));
 
 	if (!error)
 		cuda_module_add(*module, false, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -48,7 +47,7 @@ CUresult cuModuleUnload(CUmodule module)
 	if (!cuda_next_init())
 		return CUDA_ERROR_NOT_FOUND;
 	cuda_module_remove(module);
-	return cuda_next.cuModuleUnload(module);
+	return CUDA_HOST_CALL(MODULE, cuModuleUnload, (module));
 }
 
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
@@ -65,9 +64,8 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void **jit_values, unsigned njit,
 			   int *options, void **values, unsigned n)
 {
-	CUresult error = cuda_next_init() ?
-				 cuda_next.cuLibraryLoadData(library, image, jit, jit_values, njit, options, values, n) :
-				 CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuLibraryLoadData,
+					(library, image, jit, jit_values, njit, options, values, n));
 
 	if (!error)
 		cuda_module_add(*library, true, image, false, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -77,9 +75,8 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, void **jit_values, unsigned njit,
 			       int *options, void **values, unsigned n)
 {
-	CUresult error = cuda_next_init() ? cuda_next.cuLibraryLoadFromFile(library, path, jit, jit_values, njit,
-									    options, values, n) :
-					    CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuLibraryLoadFromFile,
+					(library, path, jit, jit_values, njit, options, values, n));
 
 	if (!error)
 		cuda_module_add(*library, true, path, true, gpubpf_entry_caller(__builtin_return_address(0)));
@@ -91,7 +88,7 @@ CUresult cuLibraryUnload(CUlibrary library)
 	if (!cuda_next_init())
 		return CUDA_ERROR_NOT_FOUND;
 	cuda_module_remove(library);
-	return cuda_next.cuLibraryUnload(library);
+	return CUDA_HOST_CALL(MODULE, cuLibraryUnload, (library));
 }
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)

@@ -19,7 +19,7 @@ static CUresult end_on_error(CUresult error)
 			return CUDA_ERROR_NOT_FOUND; \
 		cuda_capture_wait(); \
 		cuda_capture_begin(); \
-		return end_on_error(cuda_next.symbol arguments); \
+		return end_on_error(CUDA_HOST_CALL(GRAPH, symbol, arguments, .stream = (uintptr_t)stream)); \
 	}
 
 #define RECAPTURE_PARAMETERS (CUstream stream, int mode, CUgraph graph, void *differs, void *data)
@@ -51,7 +51,9 @@ static CUresult note_end(CUresult error)
 #define END(symbol, parameters, arguments) \
 	CUresult symbol parameters \
 	{ \
-		return cuda_next_init() && cuda_next.symbol ? note_end(cuda_next.symbol arguments) : CUDA_ERROR_NOT_FOUND; \
+		return cuda_next_init() && cuda_next.symbol ? \
+			       note_end(CUDA_HOST_CALL(GRAPH, symbol, arguments, .stream = (uintptr_t)stream)) : \
+			       CUDA_ERROR_NOT_FOUND; \
 	}
 
 END(cuStreamEndCapture, (CUstream stream, CUgraph *graph), (stream, graph))

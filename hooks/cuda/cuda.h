@@ -22,6 +22,8 @@ typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUevent_st *CUevent;
+typedef struct CUarray_st *CUarray;
 
 /* CUDA driver API reference, CUlaunchConfig */
 typedef struct CUlaunchConfig_st {
@@ -57,6 +59,43 @@ struct cuda_any_node {
 		struct cuda_kernel_node kernel;
 	};
 	long long reserved2;
+};
+
+/* CUmemorytype */
+enum {
+	CUDA_MEMORY_HOST = 1,
+	CUDA_MEMORY_DEVICE = 2,
+	CUDA_MEMORY_ARRAY = 3,
+	CUDA_MEMORY_UNIFIED = 4,
+};
+
+/* The common members of both ends of CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
+struct cuda_copy_end {
+	int type; /* CUDA_MEMORY_..., which states the member in use; DEVICE and UNIFIED use `device` */
+	void *host;
+	CUdeviceptr device;
+	CUarray array;
+};
+
+/* CUDA_MEMCPY2D */
+struct cuda_copy_2d {
+	struct {
+		size_t x, y;
+		struct cuda_copy_end end;
+		size_t pitch;
+	} from, to;
+	size_t width, height;
+};
+
+/* CUDA_MEMCPY3D, and CUDA_MEMCPY3D_PEER, in which `reserved` is a context */
+struct cuda_copy_3d {
+	struct {
+		size_t x, y, z, level;
+		struct cuda_copy_end end;
+		void *reserved;
+		size_t pitch, height;
+	} from, to;
+	size_t width, height, depth;
 };
 
 /*
@@ -153,6 +192,24 @@ struct cuda_function {
 };
 
 bool cuda_active(void); /* is a session connected? the first call joins the session */
+
+/* Evaluates to the result of the driver's function. */
+#define CUDA_NEXT(symbol, arguments) \
+	(cuda_next_init() && cuda_next.symbol ? cuda_next.symbol arguments : CUDA_ERROR_NOT_FOUND)
+/*
+ * The same, with the programs of section host/EVENT before and after the call. GPUBPF_HOST_CALL_THEN() describes
+ * `then` and the other arguments. The application may call the function before it loads a module, so the process joins
+ * the session here.
+ */
+#define CUDA_HOST_CALL_THEN(EVENT, symbol, arguments, then, ...) ({ \
+	if (cuda_next_init()) \
+		cuda_active(); \
+	GPUBPF_HOST_CALL_THEN(CUresult, CUDA_NEXT(symbol, arguments), result, then, .event = GPUBPF_HOST_##EVENT, \
+			      .function = #symbol, ##__VA_ARGS__); \
+})
+#define CUDA_HOST_CALL(EVENT, symbol, arguments, ...) \
+	CUDA_HOST_CALL_THEN(EVENT, symbol, arguments, (void)0, ##__VA_ARGS__)
+
 /* Record a loaded module. file: `image` is a path. caller: an address in the code that loads the module. */
 void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
 /* Record the module that represents `library` in the current context, if that module has no record yet. */
@@ -288,8 +345,9 @@ struct cuda_call {
 	bool node;             /* the call adds a graph node and launches nothing; `stream` is not used */
 	const void *arguments; /* passed to run() */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
-	CUcontext context; /* context in the parameters of the graph node, or NULL */
-	void **params;     /* addresses of the kernel's arguments, or NULL */
+	CUcontext context;    /* context in the parameters of the graph node, or NULL */
+	void **params;        /* addresses of the kernel's arguments, or NULL */
+	const char *function; /* name of the called function */
 };
 /*
  * Call when the application has looked up the function: prefetch its twin, in the function's context or else in the

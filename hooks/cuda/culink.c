@@ -179,8 +179,7 @@ static void store_ptx(CUlinkState state, const void *image, size_t size)
 
 CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 {
-	CUresult error = cuda_next_init() && cuda_next.cuLinkComplete ? cuda_next.cuLinkComplete(state, image, size) :
-									CUDA_ERROR_NOT_FOUND;
+	CUresult error = CUDA_HOST_CALL(MODULE, cuLinkComplete, (state, image, size));
 
 	if (!error && image && size)
 		store_ptx(state, *image, *size);

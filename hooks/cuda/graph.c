@@ -22,6 +22,11 @@ struct node {
 	CUresult (*next_any)(const struct node *n, struct cuda_any_node *any);
 };
 
+/* Evaluates to `call` if the driver has the function. Runs the programs of sections host/graph. */
+#define NODE_CALL(symbol, call) \
+	GPUBPF_HOST_CALL(CUresult, cuda_next_init() && cuda_next.symbol ? (call) : CUDA_ERROR_NOT_FOUND, result, \
+			 .event = GPUBPF_HOST_GRAPH, .function = #symbol)
+
 static CUresult run_node(const struct cuda_call *c, CUfunction f)
 {
 	const struct node *n = c->arguments;
@@ -72,7 +77,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
 {
 	struct node n = { kernel, false, add_v1, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddKernelNode ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphAddKernelNode, add_or_set_node(&n));
 }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
@@ -80,7 +85,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
 {
 	struct node n = { kernel, true, add_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddKernelNode_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphAddKernelNode_v2, add_or_set_node(&n));
 }
 
 /* ---- setting a node's kernel ---- */
@@ -109,29 +114,28 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct cuda_kernel_n
 {
 	struct node n = { kernel, false, set_v1, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphKernelNodeSetParams, add_or_set_node(&n));
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, true, set_v2, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams_v2 ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphKernelNodeSetParams_v2, add_or_set_node(&n));
 }
 
 CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, false, exec_v1, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? add_or_set_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphExecKernelNodeSetParams, add_or_set_node(&n));
 }
 
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
 {
 	struct node n = { kernel, true, exec_v2, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? add_or_set_node(&n) :
-										 CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphExecKernelNodeSetParams_v2, add_or_set_node(&n));
 }
 
 /* ---- calls for nodes of any type: the driver gets a copy of the parameters in which the kernel is the twin ---- */
@@ -181,7 +185,7 @@ CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dep
 {
 	struct node n = { .any = any, .next_any = add_any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
 
-	return cuda_next_init() && cuda_next.cuGraphAddNode ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphAddNode, handle_any_node(&n));
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges, size_t ndeps,
@@ -191,21 +195,21 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
 		.any = any, .next_any = add_any_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges
 	};
 
-	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphAddNode_v2, handle_any_node(&n));
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, struct cuda_any_node *any)
 {
 	struct node n = { .any = any, .next_any = set_any, .node = node };
 
-	return cuda_next_init() && cuda_next.cuGraphNodeSetParams ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphNodeSetParams, handle_any_node(&n));
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cuda_any_node *any)
 {
 	struct node n = { .any = any, .next_any = exec_any, .node = node, .ready = ready };
 
-	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? handle_any_node(&n) : CUDA_ERROR_NOT_FOUND;
+	return NODE_CALL(cuGraphExecNodeSetParams, handle_any_node(&n));
 }
 
 /* ---- querying nodes ---- */

@@ -37,7 +37,7 @@ static CUresult note_instantiated(CUresult error, const CUgraphExec *ready)
 	{ \
 		if (!cuda_next_init() || !cuda_next.symbol) \
 			return CUDA_ERROR_NOT_FOUND; \
-		return note_instantiated(cuda_next.symbol arguments, ready); \
+		return note_instantiated(CUDA_HOST_CALL(GRAPH, symbol, arguments), ready); \
 	}
 
 #define OLD_PARAMETERS (CUgraphExec *ready, CUgraph graph, CUgraphNode *node, char *log, size_t size)
@@ -54,7 +54,7 @@ CUresult cuGraphExecDestroy(CUgraphExec ready)
 	if (!cuda_next_init() || !cuda_next.cuGraphExecDestroy)
 		return CUDA_ERROR_NOT_FOUND;
 	free(gpubpf_records_take(&newer, ready));
-	return cuda_next.cuGraphExecDestroy(ready);
+	return CUDA_HOST_CALL(GRAPH, cuGraphExecDestroy, (ready));
 }
 
 static struct gpubpf_hook_device *device_of(CUstream stream)
@@ -81,14 +81,16 @@ static CUresult note_launched(CUresult error, CUgraphExec ready, CUstream stream
 CUresult cuGraphLaunch(CUgraphExec ready, CUstream stream)
 {
 	return cuda_next_init() && cuda_next.cuGraphLaunch ?
-		       note_launched(cuda_next.cuGraphLaunch(ready, stream), ready, stream) :
+		       note_launched(CUDA_HOST_CALL(GRAPH, cuGraphLaunch, (ready, stream), .stream = (uintptr_t)stream),
+				     ready, stream) :
 		       CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphLaunch_ptsz(CUgraphExec ready, CUstream stream)
 {
 	return cuda_next_init() && cuda_next.cuGraphLaunch_ptsz ?
-		       note_launched(cuda_next.cuGraphLaunch_ptsz(ready, stream), ready, stream) :
+		       note_launched(CUDA_HOST_CALL(GRAPH, cuGraphLaunch_ptsz, (ready, stream), .stream = (uintptr_t)stream),
+				     ready, stream) :
 		       CUDA_ERROR_NOT_FOUND;
 }
 

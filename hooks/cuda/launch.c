@@ -372,6 +372,9 @@ CUresult cuda_launch(const struct cuda_call *c)
 	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3, .call = c };
 	CUresult error;
 
+	l.function = c->function;
+	l.stream = (uintptr_t)c->stream;
+	l.is_node = c->node;
 	if (!f)
 		warn_of_unknown();
 	if (!f || !(l.device = cuda_device_of(context_of(c, f))) || !cuda_function_use(f))
@@ -421,8 +424,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 			unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
-	struct cuda_call c = { f,  { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false,
-			       &p, run_kernel,     NULL,           params };
+	struct cuda_call c = { f,  { gx, gy, gz }, { bx, by, bz }, shared, stream,          false, false,
+			       &p, run_kernel,     NULL,           params, "cuLaunchKernel" };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -431,8 +434,8 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 			     unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct kernel_args p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
-	struct cuda_call c = { f,  { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false,
-			       &p, run_kernel,     NULL,           params };
+	struct cuda_call c = { f,    { gx, gy, gz }, { bx, by, bz },       shared, stream, true, false, &p, run_kernel,
+			       NULL, params,         "cuLaunchKernel_ptsz" };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -455,8 +458,9 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
 				   unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel : NULL, params };
-	struct cuda_call c = { f,  { gx, gy, gz },  { bx, by, bz }, shared, stream, false, false,
-			       &p, run_cooperative, NULL,           params };
+	struct cuda_call c = {
+		f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_cooperative, NULL, params, "cuLaunchCooperativeKernel"
+	};
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -465,8 +469,9 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, 
 					unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel_ptsz : NULL, params };
-	struct cuda_call c = { f,  { gx, gy, gz },  { bx, by, bz }, shared, stream, true, false,
-			       &p, run_cooperative, NULL,           params };
+	struct cuda_call c = {
+		f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_cooperative, NULL, params, "cuLaunchCooperativeKernel_ptsz"
+	};
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -475,6 +480,7 @@ struct configured {
 	CUresult (*next)(const CUlaunchConfig *, CUfunction, void **, void **);
 	const CUlaunchConfig *config;
 	void **params, **extra;
+	const char *function;
 };
 
 static CUresult run_configured(const struct cuda_call *c, CUfunction f)
@@ -487,7 +493,12 @@ static CUresult run_configured(const struct cuda_call *c, CUfunction f)
 static CUresult launch_configured(const struct configured *p, CUfunction f, bool per_thread)
 {
 	const CUlaunchConfig *k = p->config;
-	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured, .params = p->params };
+	struct cuda_call c = { .f = f,
+			       .per_thread = per_thread,
+			       .arguments = p,
+			       .run = run_configured,
+			       .params = p->params,
+			       .function = p->function };
 
 	if (!k) /* the driver reports the error for a NULL pointer */
 		return p->next(k, f, p->params, p->extra);
@@ -504,14 +515,16 @@ static CUresult launch_configured(const struct configured *p, CUfunction f, bool
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
-	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx : NULL, config, params, extra };
+	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx : NULL, config, params, extra,
+				"cuLaunchKernelEx" };
 
 	return p.next ? launch_configured(&p, f, false) : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
-	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx_ptsz : NULL, config, params, extra };
+	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx_ptsz : NULL, config, params, extra,
+				"cuLaunchKernelEx_ptsz" };
 
 	return p.next ? launch_configured(&p, f, true) : CUDA_ERROR_NOT_FOUND;
 }

@@ -7,7 +7,11 @@
  */
 #include "cuda.h"
 
-#define NEXT(symbol, ...) (cuda_next_init() && cuda_next.symbol ? cuda_next.symbol(__VA_ARGS__) : CUDA_ERROR_NOT_FOUND)
+/* A call that allocates `n` bytes and stores their address in *at. */
+#define ALLOC(symbol, arguments, n, at, ...) \
+	CUDA_HOST_CALL_THEN(ALLOC, symbol, arguments, host_call.pointer = result ? 0 : (uintptr_t)*(at), .bytes = (n), ##__VA_ARGS__)
+#define FREE(symbol, arguments, at, ...) CUDA_HOST_CALL(FREE, symbol, arguments, .pointer = (uintptr_t)(at), ##__VA_ARGS__)
+#define IN_STREAM .stream = (uintptr_t)stream
 
 #define NAMED_STREAMS 2 /* streams up to CU_STREAM_PER_THREAD (2) are special streams of the current context */
 #define WRITE_COMBINED 4 /* CU_MEMHOSTALLOC_WRITECOMBINED */
@@ -89,35 +93,35 @@ static CUresult add_in_stream(CUdeviceptr address, size_t size, CUstream stream,
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
-	CUresult error = NEXT(cuMemAlloc_v2, address, size);
+	CUresult error = ALLOC(cuMemAlloc_v2, (address, size), size, address);
 
 	return error ? error : add_to_current(*address, size);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-	CUresult error = NEXT(cuMemAllocPitch_v2, address, pitch, width, height, element);
+	CUresult error = ALLOC(cuMemAllocPitch_v2, (address, pitch, width, height, element), width * height, address);
 
 	return error ? error : add_to_current(*address, *pitch * height);
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags)
 {
-	CUresult error = NEXT(cuMemAllocManaged, address, size, flags);
+	CUresult error = ALLOC(cuMemAllocManaged, (address, size, flags), size, address);
 
 	return error ? error : add_to_all((void *)(uintptr_t)*address, size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CUresult cuMemAllocHost_v2(void **memory, size_t size)
 {
-	CUresult error = NEXT(cuMemAllocHost_v2, memory, size);
+	CUresult error = ALLOC(cuMemAllocHost_v2, (memory, size), size, memory);
 
 	return error ? error : add_to_all(*memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 CUresult cuMemHostAlloc(void **memory, size_t size, unsigned flags)
 {
-	CUresult error = NEXT(cuMemHostAlloc, memory, size, flags);
+	CUresult error = ALLOC(cuMemHostAlloc, (memory, size, flags), size, memory);
 
 	if (error || flags & WRITE_COMBINED)
 		return error ? error : add_if_same_address(*memory, size);
@@ -126,7 +130,8 @@ CUresult cuMemHostAlloc(void **memory, size_t size, unsigned flags)
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 {
-	CUresult error = NEXT(cuMemHostRegister_v2, memory, size, flags);
+	CUresult error = CUDA_HOST_CALL(ALLOC, cuMemHostRegister_v2, (memory, size, flags), .bytes = size,
+					.pointer = (uintptr_t)memory);
 
 	/* do not record registers of another device (REGISTER_IO): reading them has side effects */
 	return error || flags & REGISTER_IO ? error : add_if_same_address(memory, size);
@@ -134,28 +139,28 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
-	CUresult error = NEXT(cuMemAllocAsync, address, size, stream);
+	CUresult error = ALLOC(cuMemAllocAsync, (address, size, stream), size, address, IN_STREAM);
 
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, false);
 }
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream)
 {
-	CUresult error = NEXT(cuMemAllocAsync_ptsz, address, size, stream);
+	CUresult error = ALLOC(cuMemAllocAsync_ptsz, (address, size, stream), size, address, IN_STREAM);
 
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, false);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
-	CUresult error = NEXT(cuMemAllocFromPoolAsync, address, size, pool, stream);
+	CUresult error = ALLOC(cuMemAllocFromPoolAsync, (address, size, pool, stream), size, address, IN_STREAM);
 
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, true);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
-	CUresult error = NEXT(cuMemAllocFromPoolAsync_ptsz, address, size, pool, stream);
+	CUresult error = ALLOC(cuMemAllocFromPoolAsync_ptsz, (address, size, pool, stream), size, address, IN_STREAM);
 
 	return error ? error : add_in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
@@ -179,7 +184,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 	}
 	if (none)
 		gpubpf_allocation_cut(address, size);
-	error = NEXT(cuMemSetAccess, address, size, access, n);
+	error = CUDA_NEXT(cuMemSetAccess, (address, size, access, n));
 	if (error || !has_current)
 		return error;
 	gpubpf_allocation_cut(address, size);
@@ -189,35 +194,40 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
 	gpubpf_allocation_remove(address);
-	return NEXT(cuMemFree_v2, address);
+	return FREE(cuMemFree_v2, (address), address);
 }
 
 CUresult cuMemFreeHost(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(cuMemFreeHost, memory);
+	return FREE(cuMemFreeHost, (memory), memory);
 }
 
 CUresult cuMemHostUnregister(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(cuMemHostUnregister, memory);
+	return FREE(cuMemHostUnregister, (memory), memory);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
 	gpubpf_allocation_remove(address);
-	return NEXT(cuMemFreeAsync, address, stream);
+	return FREE(cuMemFreeAsync, (address, stream), address, IN_STREAM);
 }
 
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 {
 	gpubpf_allocation_remove(address);
-	return NEXT(cuMemFreeAsync_ptsz, address, stream);
+	return FREE(cuMemFreeAsync_ptsz, (address, stream), address, IN_STREAM);
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t size, size_t at, CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	return CUDA_HOST_CALL(ALLOC, cuMemMap, (address, size, at, handle, flags), .bytes = size, .pointer = address);
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
 	gpubpf_allocation_cut(address, size);
-	return NEXT(cuMemUnmap, address, size);
+	return FREE(cuMemUnmap, (address, size), address, .bytes = size);
 }

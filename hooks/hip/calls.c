@@ -43,7 +43,7 @@ void __hipUnregisterFatBinary(void **binary)
 
 hipError_t hipModuleLoad(hipModule_t *module, const char *path)
 {
-	hipError_t error = hip_next_init() ? hip_next.hipModuleLoad(module, path) : hipErrorNotFound;
+	hipError_t error = HIP_HOST_CALL(MODULE, hipModuleLoad, (module, path));
 
 	if (!error)
 		hip_module_add_file(*module, path);
@@ -52,7 +52,7 @@ hipError_t hipModuleLoad(hipModule_t *module, const char *path)
 
 hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
-	hipError_t error = hip_next_init() ? hip_next.hipModuleLoadData(module, image) : hipErrorNotFound;
+	hipError_t error = HIP_HOST_CALL(MODULE, hipModuleLoadData, (module, image));
 
 	if (!error)
 		hip_module_add(*module, false, image);
@@ -61,8 +61,7 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 
 hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned n, int *options, void **values)
 {
-	hipError_t error = hip_next_init() ? hip_next.hipModuleLoadDataEx(module, image, n, options, values) :
-					     hipErrorNotFound;
+	hipError_t error = HIP_HOST_CALL(MODULE, hipModuleLoadDataEx, (module, image, n, options, values));
 
 	if (!error)
 		hip_module_add(*module, false, image);
@@ -74,7 +73,7 @@ hipError_t hipModuleUnload(hipModule_t module)
 	if (!hip_next_init())
 		return hipErrorNotFound;
 	hip_module_remove(module);
-	return hip_next.hipModuleUnload(module);
+	return HIP_HOST_CALL(MODULE, hipModuleUnload, (module));
 }
 
 hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char *name)
@@ -112,3 +111,25 @@ hipError_t hipDevicePrimaryCtxReset(int device)
 	hip_device_end(device);
 	return hip_next.hipDevicePrimaryCtxReset(device);
 }
+
+/*
+ * Calls of host_calls.def. The runtime does not report how long a single copy runs on the device. Events around the copy
+ * would change the stream, so copies have the time of the call.
+ */
+
+/* kind: hipMemcpyKind */
+static enum gpubpf_copy_direction hip_copy_direction(int kind)
+{
+	static const enum gpubpf_copy_direction directions[] = { [1] = GPUBPF_COPY_TO_DEVICE,
+								 [2] = GPUBPF_COPY_TO_HOST,
+								 [3] = GPUBPF_COPY_ON_DEVICE };
+
+	return kind >= 0 && kind < 4 ? directions[kind] : GPUBPF_COPY_UNKNOWN;
+}
+
+#define HIP_HOST(name, event, parameters, arguments, ...) \
+	hipError_t name parameters \
+	{ \
+		return HIP_HOST_CALL(event, name, arguments, ##__VA_ARGS__); \
+	}
+#include "host_calls.def"

@@ -38,6 +38,7 @@ struct more {
 	size_t shared;
 	hipEvent_t start, stop;
 	uint32_t flags;
+	const char *function; /* name of the called function */
 };
 
 static hipError_t run_module(const struct hip_call *c, const void *f, void **params, void **extra)
@@ -54,6 +55,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 {
 	struct hip_call c = call_of(f, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, stream, params, extra);
 
+	c.function = __func__;
 	c.run = run_module;
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
 }
@@ -103,12 +105,14 @@ static hipError_t run_registered(const struct hip_call *c, const void *f, void *
 }
 
 static hipError_t launch_registered(typeof(hip_next.hipLaunchKernel) next, const void *f, dim3 grid, dim3 block,
-				    void **args, size_t shared, hipStream_t stream, hipStream_t of_module)
+				    void **args, size_t shared, hipStream_t stream, hipStream_t of_module,
+				    const char *function)
 {
 	struct more more = { .launch = next, .stream = of_module, .grid = grid, .block = block, .shared = shared };
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
 
 	c.more = &more;
+	c.function = function;
 	c.run = run_registered;
 	return next ? hip_launch(&c) : hipErrorNotFound;
 }
@@ -116,13 +120,13 @@ static hipError_t launch_registered(typeof(hip_next.hipLaunchKernel) next, const
 hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream)
 {
 	return launch_registered(hip_next_init() ? hip_next.hipLaunchKernel : NULL, f, grid, block, args, shared,
-				 stream, stream);
+				 stream, stream, __func__);
 }
 
 hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream)
 {
 	return launch_registered(hip_next_init() ? hip_next.hipLaunchKernel_spt : NULL, f, grid, block, args, shared,
-				 stream, stream ? stream : PER_THREAD);
+				 stream, stream ? stream : PER_THREAD, __func__);
 }
 
 /* ---- cooperative launches: if the runtime has no such call for module functions, the original runs ---- */
@@ -140,12 +144,14 @@ static hipError_t run_cooperative(const struct hip_call *c, const void *f, void 
 }
 
 static hipError_t launch_cooperative(typeof(hip_next.hipLaunchCooperativeKernel) next, const void *f, dim3 grid,
-				     dim3 block, void **args, unsigned shared, hipStream_t stream, hipStream_t of_module)
+				     dim3 block, void **args, unsigned shared, hipStream_t stream,
+				     hipStream_t of_module, const char *function)
 {
 	struct more more = { .cooperative = next, .stream = of_module, .grid = grid, .block = block, .shared = shared };
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
 
 	c.more = &more;
+	c.function = function;
 	c.run = run_cooperative;
 	return next ? hip_launch(&c) : hipErrorNotFound;
 }
@@ -153,14 +159,14 @@ static hipError_t launch_cooperative(typeof(hip_next.hipLaunchCooperativeKernel)
 hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, hipStream_t stream)
 {
 	return launch_cooperative(hip_next_init() ? hip_next.hipLaunchCooperativeKernel : NULL, f, grid, block, args,
-				  shared, stream, stream);
+				  shared, stream, stream, __func__);
 }
 
 hipError_t hipLaunchCooperativeKernel_spt(const void *f, dim3 grid, dim3 block, void **args, unsigned shared,
 					  hipStream_t stream)
 {
 	return launch_cooperative(hip_next_init() ? hip_next.hipLaunchCooperativeKernel_spt : NULL, f, grid, block,
-				  args, shared, stream, stream ? stream : PER_THREAD);
+				  args, shared, stream, stream ? stream : PER_THREAD, __func__);
 }
 
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -169,6 +175,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsign
 	struct more more = { .stream = stream };
 	struct hip_call c = call_of(f, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, stream, params, NULL);
 
+	c.function = __func__;
 	c.more = &more;
 	c.run = run_cooperative;
 	return hip_next_init() ? hip_launch(&c) : hipErrorNotFound;
@@ -202,6 +209,7 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 		      block.z ? threads.z / block.z : 0 };
 	struct hip_call c = call_of(f, grid, block, shared, stream, params, extra);
 
+	c.function = more->function;
 	c.more = more;
 	c.run = run_ext;
 	if (grid.x * block.x == threads.x && grid.y * block.y == threads.y && grid.z * block.z == threads.z)
@@ -220,7 +228,8 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t nx, uint32_t ny, u
 	struct more more = { .ext = hip_next_init() ? hip_next.hipExtModuleLaunchKernel : NULL,
 			     .start = start,
 			     .stop = stop,
-			     .flags = flags };
+			     .flags = flags,
+			     .function = "hipExtModuleLaunchKernel" };
 
 	return more.ext ?
 		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
@@ -231,9 +240,11 @@ hipError_t ext_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t
 			     uint32_t bz, size_t shared, hipStream_t stream, void **params, void **extra,
 			     hipEvent_t start, hipEvent_t stop, uint32_t flags)
 {
-	struct more more = {
-		.ext = hip_next_init() ? hip_next.ext_module_launch : NULL, .start = start, .stop = stop, .flags = flags
-	};
+	struct more more = { .ext = hip_next_init() ? hip_next.ext_module_launch : NULL,
+			     .start = start,
+			     .stop = stop,
+			     .flags = flags,
+			     .function = "hipExtModuleLaunchKernel" };
 
 	return more.ext ?
 		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
@@ -244,7 +255,10 @@ hipError_t hcc_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t
 			     uint32_t bz, size_t shared, hipStream_t stream, void **params, void **extra,
 			     hipEvent_t start, hipEvent_t stop)
 {
-	struct more more = { .hcc = hip_next_init() ? hip_next.hcc_module_launch : NULL, .start = start, .stop = stop };
+	struct more more = { .hcc = hip_next_init() ? hip_next.hcc_module_launch : NULL,
+			     .start = start,
+			     .stop = stop,
+			     .function = "hipHccModuleLaunchKernel" };
 
 	return more.hcc ?
 		       launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
@@ -269,6 +283,7 @@ hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
 	if (!hip_next_init())
 		return hipErrorNotFound;
 	more.ext = hip_next.hipExtModuleLaunchKernel ? hip_next.hipExtModuleLaunchKernel : hip_next.ext_module_launch;
+	c.function = __func__;
 	c.more = &more;
 	c.run = run_ext_registered;
 	return hip_launch(&c);
@@ -284,6 +299,11 @@ struct node {
 	size_t ndeps;
 	const struct hip_kernel_node *kernel;
 };
+
+/* Evaluates to the result of set_node() if the runtime has the function. Runs the programs of sections host/graph. */
+#define NODE_CALL(name, n) \
+	GPUBPF_HOST_CALL(hipError_t, hip_next_init() && hip_next.name ? set_node(n) : hipErrorNotFound, result, \
+			 .event = GPUBPF_HOST_GRAPH, .function = #name)
 
 static hipError_t run_node(const struct hip_call *c, const void *f, void **params, void **extra)
 {
@@ -314,6 +334,7 @@ static hipError_t set_node(const struct node *n)
 		return run_node(&c, NULL, NULL, NULL); /* the runtime reports the error for a NULL pointer */
 	c = call_of(hip_twin_original(k->f), k->grid, k->block, k->shared, NULL, k->params, k->extra);
 	c.more = n;
+	c.node = true;
 	c.run = run_node;
 	return hip_launch(&c);
 }
@@ -323,21 +344,21 @@ hipError_t hipGraphAddKernelNode(hipGraphNode_t *node, hipGraph_t graph, const h
 {
 	struct node n = { .node = node, .graph = graph, .deps = deps, .ndeps = ndeps, .kernel = kernel };
 
-	return hip_next_init() && hip_next.hipGraphAddKernelNode ? set_node(&n) : hipErrorNotFound;
+	return NODE_CALL(hipGraphAddKernelNode, &n);
 }
 
 hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const struct hip_kernel_node *kernel)
 {
 	struct node n = { .of = node, .kernel = kernel };
 
-	return hip_next_init() && hip_next.hipGraphKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
+	return NODE_CALL(hipGraphKernelNodeSetParams, &n);
 }
 
 hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const struct hip_kernel_node *kernel)
 {
 	struct node n = { .of = node, .exec = exec, .kernel = kernel };
 
-	return hip_next_init() && hip_next.hipGraphExecKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
+	return NODE_CALL(hipGraphExecKernelNodeSetParams, &n);
 }
 
 /* Report the original's handle to the application, not the twin's. */

@@ -22,6 +22,30 @@ struct hip_kernel_node {
 	unsigned shared;
 };
 
+/* hip_Memcpy2D. The numbers of the memory types differ by version of HIP. */
+struct hip_copy_2d {
+	struct {
+		size_t x, y;
+		int type;
+		const void *host;
+		void *device, *array;
+		size_t pitch;
+	} from, to;
+	size_t width, height;
+};
+
+/* hipMemcpy3DParms */
+struct hip_copy_3d {
+	struct {
+		void *array;
+		size_t x, y, z;
+		void *memory;
+		size_t pitch, columns, rows;
+	} from, to;
+	size_t width, height, depth; /* width: bytes, or elements if one end is an array */
+	int kind;
+};
+
 /*
  * Functions of the runtime: the functions that the agent interposes, and other functions that the agent calls. NULL:
  * this version of the runtime lacks the function.
@@ -83,6 +107,20 @@ struct hip_function {
 };
 
 bool hip_active(void); /* is a session connected? the first call joins the session */
+/* Evaluates to the result of the runtime's function. */
+#define HIP_NEXT(name, arguments) (hip_next_init() && hip_next.name ? hip_next.name arguments : hipErrorNotFound)
+/*
+ * The same, with the programs of section host/EVENT before and after the call. GPUBPF_HOST_CALL_THEN() describes
+ * `then` and the other arguments. The application may call the function before it loads a module, so the process joins
+ * the session here.
+ */
+#define HIP_HOST_CALL_THEN(EVENT, symbol, arguments, then, ...) ({ \
+	if (hip_next_init()) \
+		hip_active(); \
+	GPUBPF_HOST_CALL_THEN(hipError_t, HIP_NEXT(symbol, arguments), result, then, .event = GPUBPF_HOST_##EVENT, \
+			      .function = #symbol, ##__VA_ARGS__); \
+})
+#define HIP_HOST_CALL(EVENT, symbol, arguments, ...) HIP_HOST_CALL_THEN(EVENT, symbol, arguments, (void)0, ##__VA_ARGS__)
 bool hip_joined(void); /* has the process joined a session, which may have ended since? */
 void hip_module_add(void *handle, bool registered, const void *image);
 void hip_module_add_file(void *handle, const char *path);
@@ -136,7 +174,9 @@ struct hip_call {
 	uint32_t shared;
 	hipStream_t stream;
 	void **params, **extra;
-	const void *more; /* data of run() */
+	const void *more;     /* data of run() */
+	const char *function; /* name of the called function */
+	bool node;            /* the call adds or sets a graph node and launches nothing */
 	/*
 	 * Launch f with these arguments. f is the original (c->f) or a twin. A twin's arguments include the appended
 	 * words.

@@ -206,6 +206,9 @@ hipError_t hip_launch(const struct hip_call *c)
 	struct gpubpf_hook_launch l = { .kernel = f ? hip_function_kernel(f) : NULL, .dim = 3 };
 	hipError_t error;
 
+	l.function = c->function;
+	l.stream = (uintptr_t)c->stream;
+	l.is_node = c->node;
 	for (int i = 0; i < 3; i++) {
 		l.grid[i] = (size_t)c->grid[i] * c->block[i];
 		l.block[i] = c->block[i];

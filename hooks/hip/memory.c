@@ -6,7 +6,11 @@
  */
 #include "hip.h"
 
-#define NEXT(call, ...) (hip_next_init() && hip_next.call ? hip_next.call(__VA_ARGS__) : hipErrorNotFound)
+/* A call that allocates `n` bytes and stores their address in *memory. */
+#define ALLOC(call, arguments, n, ...) \
+	HIP_HOST_CALL_THEN(ALLOC, call, arguments, host_call.pointer = result ? 0 : (uintptr_t)*memory, .bytes = (n), ##__VA_ARGS__)
+#define FREE(call, arguments, ...) HIP_HOST_CALL(FREE, call, arguments, .pointer = (uintptr_t)memory, ##__VA_ARGS__)
+#define IN_STREAM .stream = (uintptr_t)stream
 
 static const void *current_device_key(void)
 {
@@ -71,55 +75,59 @@ static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t si
 
 hipError_t hipMalloc(void **memory, size_t size)
 {
-	return add_allocation(NEXT(hipMalloc, memory, size), memory, size, GPUBPF_ALLOCATION_DEVICE);
+	return add_allocation(ALLOC(hipMalloc, (memory, size), size), memory, size, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipExtMallocWithFlags(void **memory, size_t size, unsigned flags)
 {
-	return add_allocation(NEXT(hipExtMallocWithFlags, memory, size, flags), memory, size, GPUBPF_ALLOCATION_DEVICE);
+	return add_allocation(ALLOC(hipExtMallocWithFlags, (memory, size, flags), size), memory, size,
+			      GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipMallocPitch(void **memory, size_t *pitch, size_t width, size_t height)
 {
-	hipError_t error = NEXT(hipMallocPitch, memory, pitch, width, height);
+	hipError_t error = ALLOC(hipMallocPitch, (memory, pitch, width, height), width * height);
 
 	return error ? error : add_allocation(0, memory, *pitch * height, GPUBPF_ALLOCATION_DEVICE);
 }
 
 hipError_t hipMallocManaged(void **memory, size_t size, unsigned flags)
 {
-	return add_allocation(NEXT(hipMallocManaged, memory, size, flags), memory, size, GPUBPF_ALLOCATION_MANAGED);
+	return add_allocation(ALLOC(hipMallocManaged, (memory, size, flags), size), memory, size,
+			      GPUBPF_ALLOCATION_MANAGED);
 }
 
 hipError_t hipHostMalloc(void **memory, size_t size, unsigned flags)
 {
-	hipError_t error = NEXT(hipHostMalloc, memory, size, flags);
+	hipError_t error = ALLOC(hipHostMalloc, (memory, size, flags), size);
 
 	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipHostAlloc(void **memory, size_t size, unsigned flags)
 {
-	hipError_t error = NEXT(hipHostAlloc, memory, size, flags);
+	hipError_t error = ALLOC(hipHostAlloc, (memory, size, flags), size);
 
 	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipMallocHost(void **memory, size_t size)
 {
-	hipError_t error = NEXT(hipMallocHost, memory, size);
+	hipError_t error = ALLOC(hipMallocHost, (memory, size), size);
 
 	return error ? error : add_if_same_address(0, *memory, size);
 }
 
 hipError_t hipHostRegister(void *memory, size_t size, unsigned flags)
 {
-	return add_if_same_address(NEXT(hipHostRegister, memory, size, flags), memory, size);
+	return add_if_same_address(HIP_HOST_CALL(ALLOC, hipHostRegister, (memory, size, flags), .bytes = size,
+						 .pointer = (uintptr_t)memory),
+				   memory, size);
 }
 
 hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
 {
-	return add_in_stream(NEXT(hipMallocAsync, memory, size, stream), memory, size, stream);
+	return add_in_stream(ALLOC(hipMallocAsync, (memory, size, stream), size, IN_STREAM), memory, size, stream);
 }
 
 /*
@@ -130,29 +138,29 @@ hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
 hipError_t hipFree(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(hipFree, memory);
+	return FREE(hipFree, (memory));
 }
 
 hipError_t hipHostFree(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(hipHostFree, memory);
+	return FREE(hipHostFree, (memory));
 }
 
 hipError_t hipFreeHost(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(hipFreeHost, memory);
+	return FREE(hipFreeHost, (memory));
 }
 
 hipError_t hipHostUnregister(void *memory)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(hipHostUnregister, memory);
+	return FREE(hipHostUnregister, (memory));
 }
 
 hipError_t hipFreeAsync(void *memory, hipStream_t stream)
 {
 	gpubpf_allocation_remove((uintptr_t)memory);
-	return NEXT(hipFreeAsync, memory, stream);
+	return FREE(hipFreeAsync, (memory, stream), IN_STREAM);
 }

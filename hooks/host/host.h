@@ -54,27 +54,25 @@ void gpubpf_host_end(struct gpubpf_host_call *call, int64_t result);
 
 /*
  * Evaluates to the value of `call`, of type `type`. Programs run before and after it. `code` is the runtime's result
- * code, in which `result` names the value. The other arguments initialize struct gpubpf_host_call.
+ * code, in which `result` names the value. `then` is a statement that sets members of `host_call` between the call and
+ * the programs after it. The other arguments initialize struct gpubpf_host_call.
  */
-#define GPUBPF_HOST_CALL(type, call, code, ...) ({ \
+#define GPUBPF_HOST_CALL_THEN(type, call, code, then, ...) ({ \
 	struct gpubpf_host_call host_call = { __VA_ARGS__ }; \
 	bool is_on = gpubpf_host_begin(&host_call); \
 	type result = (call); \
-	if (is_on) \
+	if (is_on) { \
+		then; \
 		gpubpf_host_end(&host_call, (code)); \
+	} \
 	result; \
 })
 
+#define GPUBPF_HOST_CALL(type, call, code, ...) GPUBPF_HOST_CALL_THEN(type, call, code, (void)0, __VA_ARGS__)
+
 /* The same for a call that returns the address or handle of memory. Programs after the call get it as `pointer`. */
-#define GPUBPF_HOST_ALLOC(type, call, code, ...) ({ \
-	struct gpubpf_host_call host_call = { __VA_ARGS__ }; \
-	bool is_on = gpubpf_host_begin(&host_call); \
-	type result = (call); \
-	host_call.pointer = (uintptr_t)result; \
-	if (is_on) \
-		gpubpf_host_end(&host_call, (code)); \
-	result; \
-})
+#define GPUBPF_HOST_ALLOC(type, call, code, ...) \
+	GPUBPF_HOST_CALL_THEN(type, call, code, host_call.pointer = (uintptr_t)result, __VA_ARGS__)
 
 /* At the end of an attached session, when no call runs: release the programs. */
 void gpubpf_host_release(void);

@@ -28,6 +28,9 @@ void gpubpf_entry_note_used(struct gpubpf_dispatch_entry *dispatch);
  */
 uint64_t gpubpf_launch_pid_tgid(void);
 
+/* launch.c: runs the programs of sections host/launch_exit, if there are any. */
+void gpubpf_launch_end_host(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome);
+
 /* count.c */
 bool gpubpf_launch_is_inherited(const struct gpubpf_hook_launch *l);
 bool gpubpf_launch_is_timed(const struct gpubpf_hook_launch *l);

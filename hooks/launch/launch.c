@@ -276,7 +276,7 @@ static void note_first_launch(struct gpubpf_dispatch_entry *dispatch)
 /* Run the programs of sections host/launch. The launch has its number already. */
 static void begin_host(struct gpubpf_hook_launch *l)
 {
-	if (!gpubpf_host_is_on(GPUBPF_HOST_LAUNCH))
+	if (l->is_node || !gpubpf_host_is_on(GPUBPF_HOST_LAUNCH))
 		return;
 	l->host = (struct gpubpf_host_call){
 		.event = GPUBPF_HOST_LAUNCH, .function = l->function, .stream = l->stream, .launch = l
@@ -371,12 +371,18 @@ static void count_probed(struct gpubpf_kernel_row *k)
 	gpubpf_kernel_table_add(&k->launches, 1);
 }
 
+void gpubpf_launch_end_host(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
+{
+	if (l->is_host_on)
+		gpubpf_host_end(&l->host, l->result ? l->result : -(outcome == GPUBPF_LAUNCH_FAILED));
+	l->is_host_on = false;
+}
+
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
 {
 	struct gpubpf_kernel_row *k;
 
-	if (l->is_host_on)
-		gpubpf_host_end(&l->host, l->result ? l->result : -(outcome == GPUBPF_LAUNCH_FAILED));
+	gpubpf_launch_end_host(l, outcome);
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
 		/* the twin was counted as running, but never started */
 		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));

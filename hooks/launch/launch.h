@@ -257,6 +257,7 @@ struct gpubpf_hook_launch {
 	/* for programs at host/launch: name of the called function, and the stream or queue; set by the adapter */
 	const char *function;
 	uint64_t stream;
+	bool is_node;   /* the call only adds the kernel to a graph, so no programs of host/launch run */
 	int64_t result; /* the runtime's result, set by the adapter before launch_end() if it is not 0 */
 	/* outputs of begin() */
 	void *twin;          /* the adapter's handle of the twin; NULL: launch the original */

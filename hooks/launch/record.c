@@ -71,6 +71,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 {
 	struct gpubpf_hook_record *r;
 
+	gpubpf_launch_end_host(l, outcome);
 	if (l->followed)
 		/* the twin starts later, so it does not count as running now */
 		gpubpf_ref_was_counted(atomic_fetch_sub(&l->device->running, 1));

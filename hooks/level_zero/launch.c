@@ -123,6 +123,7 @@ static ze_result_t record(const struct lz_append *a, struct lz_list *list, struc
 		return ZE_RESULT_SUCCESS;
 	}
 	err = append_original(a);
+	l->result = err;
 	lz_list_add(list, gpubpf_hook_launch_record(l,
 						    err     ? GPUBPF_LAUNCH_FAILED :
 						    l->twin ? GPUBPF_LAUNCHED_ORIGINAL :
@@ -151,6 +152,8 @@ static ze_result_t launch(struct lz_append *a)
 	if (!a->kernel)
 		return append(a, a->original);
 	describe(&l, a->kernel, a->indirect ? NULL : a->groups, a->size);
+	l.function = a->function;
+	l.stream = (uintptr_t)a->list;
 	err = list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) :
 				record(a, list, &l);
 	if (l.twin && !lz_list_can_be_waited_for(list))
@@ -174,21 +177,24 @@ ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_lis
 					     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 					     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return LAUNCH(.plain = d->next.CommandListAppendLaunchKernel, .groups = groups);
+	return LAUNCH(.function = "zeCommandListAppendLaunchKernel", .plain = d->next.CommandListAppendLaunchKernel,
+		      .groups = groups);
 }
 
 ze_result_t lz_CommandListAppendLaunchCooperativeKernel(struct lz_driver *d, ze_command_list_handle_t list,
 							ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 							ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return LAUNCH(.plain = d->next.CommandListAppendLaunchCooperativeKernel, .groups = groups, .cooperative = true);
+	return LAUNCH(.function = "zeCommandListAppendLaunchCooperativeKernel",
+		      .plain = d->next.CommandListAppendLaunchCooperativeKernel, .groups = groups, .cooperative = true);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelIndirect(struct lz_driver *d, ze_command_list_handle_t list,
 						     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 						     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return LAUNCH(.plain = d->next.CommandListAppendLaunchKernelIndirect, .groups = groups, .indirect = true);
+	return LAUNCH(.function = "zeCommandListAppendLaunchKernelIndirect",
+		      .plain = d->next.CommandListAppendLaunchKernelIndirect, .groups = groups, .indirect = true);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
@@ -196,7 +202,8 @@ ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, 
 							   const void *more, ze_event_handle_t event, uint32_t nwait,
 							   ze_event_handle_t *wait)
 {
-	return LAUNCH(.groups = groups, .cooperative = lz_append_cooperative(more), .more = more);
+	return LAUNCH(.function = "zeCommandListAppendLaunchKernelWithParameters", .groups = groups,
+		      .cooperative = lz_append_cooperative(more), .more = more);
 }
 
 ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, ze_command_list_handle_t list,
@@ -204,8 +211,8 @@ ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, z
 							  struct lz_group_size size, void **values, const void *more,
 							  ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return LAUNCH(.groups = &groups, .size = &size, .values = values, .cooperative = lz_append_cooperative(more),
-		      .more = more);
+	return LAUNCH(.function = "zeCommandListAppendLaunchKernelWithArguments", .groups = &groups, .size = &size,
+		      .values = values, .cooperative = lz_append_cooperative(more), .more = more);
 }
 
 /* ---- calls with several kernels: only the device knows how many it launches, so the agent counts all of them ---- */
@@ -241,6 +248,8 @@ static bool select_twins(const struct lz_driver *d, struct multi_launch *s, cons
 		if (!k)
 			continue;
 		describe(l, k, NULL, NULL);
+		l->function = "zeCommandListAppendLaunchMultipleKernelsIndirect";
+		l->stream = (uintptr_t)s->list->object.handle;
 		gpubpf_hook_launch_begin(l);
 		twin = l->twin;
 		if (!twin)

@@ -46,6 +46,20 @@ extern struct lz_driver lz_drivers[LZ_DRIVERS];
 #undef LZ_CALL
 
 bool lz_active(void); /* is a session connected? the first call joins the session */
+
+/*
+ * Evaluates to the result of the driver's function. Runs the programs of section host/EVENT before and after it.
+ * GPUBPF_HOST_CALL_THEN() describes `then` and the other arguments. The application may call the function before it
+ * creates a module, so the process joins the session here.
+ */
+#define LZ_HOST_CALL_THEN(EVENT, table, member, arguments, then, ...) ({ \
+	lz_active(); \
+	GPUBPF_HOST_CALL_THEN(ze_result_t, d->next.table##member(arguments), result, then, .event = GPUBPF_HOST_##EVENT, \
+			      .function = "ze" #table #member, ##__VA_ARGS__); \
+})
+#define LZ_HOST_CALL(EVENT, table, member, arguments, ...) \
+	LZ_HOST_CALL_THEN(EVENT, table, member, LZ_ARGUMENTS(arguments), (void)0, ##__VA_ARGS__)
+#define LZ_ARGUMENTS(...) __VA_ARGS__
 /* Returns the device number that users see, counted over all drivers. A sub-device has its parent's number. */
 uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device);
 
@@ -173,6 +187,7 @@ struct lz_append {
 	struct lz_list *in;
 	struct lz_kernel *kernel;
 	ze_kernel_handle_t original;
+	const char *function; /* name of the called function */
 	const ze_group_count_t *groups;
 	bool indirect, cooperative;
 	const struct lz_group_size *size;

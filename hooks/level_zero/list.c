@@ -55,7 +55,7 @@ void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record)
 ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
 				 const ze_command_list_desc_t *desc, ze_command_list_handle_t *list)
 {
-	ze_result_t err = d->next.CommandListCreate(context, device, desc, list);
+	ze_result_t err = LZ_HOST_CALL(GRAPH, CommandList, Create, LZ_ARGUMENTS(context, device, desc, list));
 
 	if (!err)
 		add_list(*list, &(struct lz_list){ .driver = d,
@@ -68,7 +68,7 @@ ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t contex
 ze_result_t lz_CommandListCreateImmediate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
 					  const ze_command_queue_desc_t *desc, ze_command_list_handle_t *list)
 {
-	ze_result_t err = d->next.CommandListCreateImmediate(context, device, desc, list);
+	ze_result_t err = LZ_HOST_CALL(STREAM, CommandList, CreateImmediate, LZ_ARGUMENTS(context, device, desc, list));
 
 	if (!err)
 		add_list(*list, &(struct lz_list){ .driver = d,
@@ -83,6 +83,7 @@ ze_result_t lz_CommandListCreateImmediate(struct lz_driver *d, ze_context_handle
 ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t handle)
 {
 	struct lz_list *list = gpubpf_records_release(&lz_lists, handle);
+	bool is_immediate = list && list->immediate;
 
 	if (list) {
 		if (list->scratch_list)
@@ -91,12 +92,13 @@ ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t 
 		free(list->records);
 		free(list);
 	}
-	return d->next.CommandListDestroy(handle);
+	return is_immediate ? LZ_HOST_CALL(STREAM, CommandList, Destroy, handle, .stream = (uintptr_t)handle) :
+			      LZ_HOST_CALL(GRAPH, CommandList, Destroy, handle, .stream = (uintptr_t)handle);
 }
 
 ze_result_t lz_CommandListReset(struct lz_driver *d, ze_command_list_handle_t handle)
 {
-	ze_result_t err = d->next.CommandListReset(handle);
+	ze_result_t err = LZ_HOST_CALL(GRAPH, CommandList, Reset, LZ_ARGUMENTS(handle), .stream = (uintptr_t)handle);
 	struct lz_list *list = err ? NULL : gpubpf_records_find(&lz_lists, handle);
 
 	if (list)
@@ -107,7 +109,7 @@ ze_result_t lz_CommandListReset(struct lz_driver *d, ze_command_list_handle_t ha
 ze_result_t lz_CommandQueueCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
 				  const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *queue)
 {
-	ze_result_t err = d->next.CommandQueueCreate(context, device, desc, queue);
+	ze_result_t err = LZ_HOST_CALL(STREAM, CommandQueue, Create, LZ_ARGUMENTS(context, device, desc, queue));
 	struct queue *q = !err && lz_active() ? calloc(1, sizeof(*q)) : NULL;
 
 	if (q) {
@@ -122,7 +124,7 @@ ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_
 {
 	/* blocks on the table's lock until no thread synchronizes with the queue any more */
 	free(gpubpf_records_release(&lz_queues, queue));
-	return d->next.CommandQueueDestroy(queue);
+	return LZ_HOST_CALL(STREAM, CommandQueue, Destroy, LZ_ARGUMENTS(queue), .stream = (uintptr_t)queue);
 }
 
 static ze_result_t count_executed(ze_result_t err, uint32_t n, const ze_command_list_handle_t *lists)
@@ -139,7 +141,8 @@ static ze_result_t count_executed(ze_result_t err, uint32_t n, const ze_command_
 ze_result_t lz_CommandQueueExecuteCommandLists(struct lz_driver *d, ze_command_queue_handle_t queue, uint32_t n,
 					       ze_command_list_handle_t *lists, ze_fence_handle_t fence)
 {
-	ze_result_t err = d->next.CommandQueueExecuteCommandLists(queue, n, lists, fence);
+	ze_result_t err = LZ_HOST_CALL(GRAPH, CommandQueue, ExecuteCommandLists, LZ_ARGUMENTS(queue, n, lists, fence),
+				       .stream = (uintptr_t)queue);
 
 	return count_executed(err, n, lists);
 }
@@ -148,7 +151,11 @@ ze_result_t lz_CommandListExpImmediateAppendCommandListsExp(struct lz_driver *d,
 							    ze_command_list_handle_t *lists, ze_event_handle_t event,
 							    uint32_t nwait, ze_event_handle_t *wait)
 {
-	ze_result_t err = d->next.CommandListExpImmediateAppendCommandListsExp(list, n, lists, event, nwait, wait);
+	ze_result_t err =
+		GPUBPF_HOST_CALL(ze_result_t,
+				 d->next.CommandListExpImmediateAppendCommandListsExp(list, n, lists, event, nwait, wait),
+				 result, .event = GPUBPF_HOST_GRAPH,
+				 .function = "zeCommandListImmediateAppendCommandListsExp", .stream = (uintptr_t)list);
 
 	return count_executed(err, n, lists);
 }
@@ -158,8 +165,8 @@ ze_result_t lz_CommandListImmediateAppendCommandListsWithParameters(struct lz_dr
 								    const void *more, ze_event_handle_t event,
 								    uint32_t nwait, ze_event_handle_t *wait)
 {
-	ze_result_t err = d->next.CommandListImmediateAppendCommandListsWithParameters(list, n, lists, more, event,
-										       nwait, wait);
+	ze_result_t err = LZ_HOST_CALL(GRAPH, CommandList, ImmediateAppendCommandListsWithParameters,
+				       LZ_ARGUMENTS(list, n, lists, more, event, nwait, wait), .stream = (uintptr_t)list);
 
 	return count_executed(err, n, lists);
 }

@@ -6,6 +6,11 @@
  */
 #include "level_zero.h"
 
+/* A call that allocates memory, and stores its address in *at. */
+#define ALLOC(member, ...) \
+	LZ_HOST_CALL_THEN(ALLOC, Mem, member, LZ_ARGUMENTS(__VA_ARGS__), host_call.pointer = result ? 0 : (uintptr_t)*at, \
+			  .bytes = size)
+
 static void add_allocation(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(whose, false,
@@ -17,7 +22,7 @@ ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context,
 			      const ze_device_mem_alloc_desc_t *device_desc, const ze_host_mem_alloc_desc_t *host_desc,
 			      size_t size, size_t alignment, ze_device_handle_t device, void **at)
 {
-	ze_result_t err = d->next.MemAllocShared(context, device_desc, host_desc, size, alignment, device, at);
+	ze_result_t err = ALLOC(AllocShared, context, device_desc, host_desc, size, alignment, device, at);
 
 	if (!err && lz_active())
 		add_allocation(device ? (void *)lz_context_device(d, context, device) : context, *at, size,
@@ -28,7 +33,7 @@ ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context,
 ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc,
 			      size_t size, size_t alignment, ze_device_handle_t device, void **at)
 {
-	ze_result_t err = d->next.MemAllocDevice(context, desc, size, alignment, device, at);
+	ze_result_t err = ALLOC(AllocDevice, context, desc, size, alignment, device, at);
 
 	if (!err && lz_active())
 		add_allocation(lz_context_device(d, context, device), *at, size, GPUBPF_ALLOCATION_DEVICE);
@@ -38,7 +43,7 @@ ze_result_t lz_MemAllocDevice(struct lz_driver *d, ze_context_handle_t context, 
 ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc,
 			    size_t size, size_t alignment, void **at)
 {
-	ze_result_t err = d->next.MemAllocHost(context, desc, size, alignment, at);
+	ze_result_t err = ALLOC(AllocHost, context, desc, size, alignment, at);
 
 	if (!err && lz_active())
 		add_allocation(context, *at, size, GPUBPF_ALLOCATION_HOST);
@@ -48,12 +53,12 @@ ze_result_t lz_MemAllocHost(struct lz_driver *d, ze_context_handle_t context, co
 ze_result_t lz_MemFree(struct lz_driver *d, ze_context_handle_t context, void *at)
 {
 	gpubpf_allocation_remove((uintptr_t)at);
-	return d->next.MemFree(context, at);
+	return LZ_HOST_CALL(FREE, Mem, Free, LZ_ARGUMENTS(context, at), .pointer = (uintptr_t)at);
 }
 
 /* The call's policy may defer the free, but the agent removes the allocation at once. */
 ze_result_t lz_MemFreeExt(struct lz_driver *d, ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *at)
 {
 	gpubpf_allocation_remove((uintptr_t)at);
-	return d->next.MemFreeExt(context, desc, at);
+	return LZ_HOST_CALL(FREE, Mem, FreeExt, LZ_ARGUMENTS(context, desc, at), .pointer = (uintptr_t)at);
 }

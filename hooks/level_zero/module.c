@@ -45,7 +45,7 @@ static void add_module(struct lz_driver *d, ze_context_handle_t context, ze_devi
 ze_result_t lz_ModuleCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
 			    const ze_module_desc_t *desc, ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
-	ze_result_t err = d->next.ModuleCreate(context, device, desc, module, log);
+	ze_result_t err = LZ_HOST_CALL(MODULE, Module, Create, LZ_ARGUMENTS(context, device, desc, module, log));
 
 	if (!err && lz_active())
 		add_module(d, context, device, desc, *module);
@@ -68,7 +68,7 @@ ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 		m->peers = NULL;
 		m->names = NULL;
 	}
-	return d->next.ModuleDestroy(module);
+	return LZ_HOST_CALL(MODULE, Module, Destroy, LZ_ARGUMENTS(module));
 }
 
 /* Add the modules with which m was linked to the peers of m. */
@@ -90,7 +90,7 @@ static void add_peers(struct lz_module *m, uint32_t n, const ze_module_handle_t 
 ze_result_t lz_ModuleDynamicLink(struct lz_driver *d, uint32_t n, ze_module_handle_t *modules,
 				 ze_module_build_log_handle_t *log)
 {
-	ze_result_t err = d->next.ModuleDynamicLink(n, modules, log);
+	ze_result_t err = LZ_HOST_CALL(MODULE, Module, DynamicLink, LZ_ARGUMENTS(n, modules, log));
 
 	for (uint32_t i = 0; !err && i < n; i++) {
 		struct lz_module *m = gpubpf_records_find(&lz_modules, modules[i]);

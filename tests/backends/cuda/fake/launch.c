@@ -213,6 +213,39 @@ FAKE_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr a
 	return cuStreamWriteValue64_v2(stream, address, value, flags);
 }
 
+/* ---- events: they have always happened ---- */
+
+FAKE_EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+	CUresult error = fake_check("cuEventCreate");
+
+	*event = error ? NULL : calloc(1, 1);
+	return error;
+}
+
+FAKE_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	return fake_check("cuEventRecord");
+}
+
+FAKE_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+	return fake_check("cuStreamWaitEvent");
+}
+
+FAKE_EXPORT CUresult cuEventSynchronize(CUevent event)
+{
+	return fake_check("cuEventSynchronize");
+}
+
+FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent event)
+{
+	CUresult error = fake_check("cuEventDestroy_v2");
+
+	free(event);
+	return error;
+}
+
 /* ---- launches ---- */
 
 static bool needs_attribute(const struct fake_entry *e)

@@ -236,6 +236,51 @@ FAKE_EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t siz
 	return error ? error : copy(from, to, (void *)from, size);
 }
 
+FAKE_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	CUresult error = fake_check("cuMemcpyDtoDAsync_v2");
+
+	if (!error)
+		error = stream_rule(stream);
+	return error ? error : copy(from, (void *)to, (void *)from, size);
+}
+
+/* Copies from host memory to device memory; other copies of this shape are not supported. */
+FAKE_EXPORT CUresult cuMemcpy2D_v2(const struct cuda_copy_2d *c)
+{
+	CUresult error = fake_check("cuMemcpy2D_v2");
+
+	if (!error && (!c || c->from.end.type != CUDA_MEMORY_HOST || c->to.end.type != CUDA_MEMORY_DEVICE))
+		error = FAKE_INVALID_VALUE;
+	for (size_t y = 0; !error && y < c->height; y++)
+		error = copy(c->to.end.device + y * c->to.pitch, (void *)(c->to.end.device + y * c->to.pitch),
+			     (const char *)c->from.end.host + y * c->from.pitch, c->width);
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t n)
+{
+	CUresult error = fake_check("cuMemsetD32_v2");
+
+	for (size_t i = 0; !error && i < n; i++)
+		error = copy(to + 4 * i, (void *)(to + 4 * i), &value, sizeof(value));
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
+{
+	CUresult error = fake_check("cuMemAllocAsync");
+
+	return error ? error : fake_alloc(address, size, fake_current());
+}
+
+FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
+{
+	CUresult error = fake_check("cuMemFreeAsync");
+
+	return error ? error : forget(address);
+}
+
 /* ---- memory that outlives the process: backed by a memfd ---- */
 
 FAKE_EXPORT CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *prop, int option)
