@@ -138,6 +138,7 @@ enum gpubpf_layout_flags {
 	 * number i.
 	 */
 	GPUBPF_LAYOUT_ALLOCATIONS = 1 << 15,
+	GPUBPF_LAYOUT_ROWS = 1 << 17,   /* a map of launches; the agent copies its rows while kernels run */
 	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: the enum gpubpf_placement of a map outside the arena's device part */
 };
 #define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)
@@ -190,6 +191,14 @@ struct gpubpf_ring_copy {
 #define GPUBPF_RING_OFFSET(position) ((position) & ((1ul << GPUBPF_RING_SHIFT) - 1))
 /* Bytes of the space after each segment. A record that begins in the segment may extend into this space. */
 #define GPUBPF_RING_ROOM(stride, copy_stride) (((copy_stride) - (stride)) / GPUBPF_RING_SEGMENTS)
+
+/*
+ * The control words of a map of launches (maps/kinds/launches.h). After struct gpubpf_map_ctl is a u64, the number of
+ * complete rows. In the next cache line begins a ring of the newest max_entries rows. Row n is at index n % max_entries.
+ */
+#define GPUBPF_LAUNCHES_COUNT 128
+#define GPUBPF_LAUNCHES_ROWS 256
+#define GPUBPF_LAUNCHES_ROW 64
 
 /*
  * The table of the application's allocations, if a program uses them. Each process has a table. An arena that is shared

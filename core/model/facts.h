@@ -153,6 +153,7 @@ struct gpubpf_facts {
 	bool ends_thread;            /* the program calls helper 507 (ends the thread) */
 	bool prints;                 /* the program calls helper 6 or 501 (prints) */
 	bool clock;                  /* the program calls helper 5 or 502 (reads the clock) */
+	bool marks_launch;           /* the program calls helper 539, which identifies the launch */
 	bool sm;                     /* the program calls helper 509; only the session reads this */
 	bool pid;                    /* the program calls helper 14 or a helper that looks up allocations */
 	/* the program calls helper 27; all calls use the numbers of frames in stack_skip and stack_depth */

@@ -57,6 +57,7 @@ void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
 	f->prints |= h->class == GPUBPF_CLASS_PRINT;
 	f->clock |= h->op == GPUBPF_OP_CLOCK || h->op == GPUBPF_OP_LAUNCH_MARK ||
 		    h->op == GPUBPF_OP_HOST_CALL; /* a wait is bounded by time */
+	f->marks_launch |= h->op == GPUBPF_OP_LAUNCH_MARK;
 	f->sm |= h->op == GPUBPF_OP_SM;
 	/* the allocation table belongs to one process */
 	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || h->op == GPUBPF_OP_STACK_ID;

@@ -114,6 +114,7 @@ static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
 	gpubpf_codec_u64(c, &f->ctx_args);
 	gpubpf_codec_bool(c, &f->ctx_constants);
 	gpubpf_codec_bool(c, &f->ctx_launch);
+	gpubpf_codec_bool(c, &f->marks_launch);
 	gpubpf_codec_bool(c, &f->ctx_kernel);
 	gpubpf_codec_bool(c, &f->ends_thread);
 	gpubpf_codec_bool(c, &f->prints);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drain thread of a device with its own memory, which copies records of ring buffers to the mirror. While records
+ * The drain thread of a device with its own memory, which copies records of ring buffers and rows of launches to the mirror. While records
  * arrive, the thread polls often; otherwise it polls seldom until the next launch. It uses none of the application's
  * streams. Words in each record show whether the record is complete (maps/host/mirror.h), so the thread waits for no
  * GPU kernel.
@@ -188,11 +188,8 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 
 	gpubpf_assert_held(&d->lock);
-	uint64_t offset, size;
-	uint32_t row = 0;
-
 	if (d->draining || d->stop || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) ||
-	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
+	    !gpubpf_mirror_is_drained(&m))
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)

@@ -18,11 +18,9 @@
  *		return 0;
  *	}
  *
- * Each launch has its own row, also if launches overlap. The key of a row is its number, from 0, in the order in which
- * launches began. If the map is full, later launches get no row. The map counts them as drops.
- *
- * With CUDA, launches from graphs may share a row. Then `ended` is larger than `blocks`, and the map counts all but one
- * of these launches as drops.
+ * Each launch has its own row, also if launches overlap, and so has each replay of a node of a graph. A row appears when
+ * all blocks have ended. Its key is its number, from 0, in the order in which launches ended. The map keeps the newest
+ * `max_entries` rows. It counts a launch without a row as a drop: more launches run at once than the map has slots (256).
  */
 #ifndef GPUBPF_LAUNCH_H
 #define GPUBPF_LAUNCH_H
@@ -41,42 +39,57 @@ typedef gpubpf_u64 gpubpf_kernel, gpubpf_ns;
 
 struct GPUBPF_LAUNCH_ROW gpubpf_launch_row {
 	gpubpf_kernel kernel; /* id of the kernel in the session */
-	gpubpf_u64 launch;    /* number of the launch, as in struct gpubpf_ctx */
-	gpubpf_u64 pid;       /* process that launched the kernel */
+	gpubpf_u64 launch;    /* number of the launch, as in struct gpubpf_ctx; 0 from gpubpf_launch_time() */
+	gpubpf_u64 pid;       /* process that launched the kernel; 0 from gpubpf_launch_time() */
 	gpubpf_u64 begin;     /* CLOCK_MONOTONIC in ns when the first block began */
-	gpubpf_ns time;    /* from the begin of the first block to the end of the last; 0 until all blocks have ended */
-	gpubpf_u64 blocks; /* blocks of the launch */
-	gpubpf_u64 ended;  /* blocks that have ended; the row is complete if this equals `blocks` */
-	gpubpf_u64 sms;    /* multiprocessors that ran blocks; 0: the device does not number multiprocessors */
+	gpubpf_ns time;       /* from the begin of the first block to the end of the last */
+	gpubpf_u64 blocks;    /* blocks of the launch */
+	gpubpf_u64 ended;     /* blocks that have ended: all of them */
+	gpubpf_u64 sms;       /* multiprocessors that ran blocks; 0: the device does not number multiprocessors */
 };
 
 #ifdef __bpf__
 #define GPUBPF_LAUNCHES(map, n) GPUBPF_MAP(map, BPF_MAP_TYPE_LAUNCHES, __u32, struct gpubpf_launch_row, n)
-
-static __always_inline long gpubpf_launch_mark(const struct gpubpf_ctx *ctx, void *map, gpubpf_u64 ends)
-{
-	gpubpf_u64 blocks = ctx->grid_dim[0] * ctx->grid_dim[1] * ctx->grid_dim[2];
-	gpubpf_u64 kernel = (ctx->kernel & 0xffffffff) | (bpf_get_current_pid_tgid() >> 32 << 32);
-
-	return bpf_gpu_launch_mark(map, ctx->launch, kernel, GPUBPF_LAUNCH_ENDS * blocks, ends);
-}
 
 /* Call at gpu/entry. The first thread of each block marks its begin. Returns 0, or -E2BIG if the launch has no row. */
 static __always_inline long gpubpf_launch_begin(const struct gpubpf_ctx *ctx, void *map)
 {
 	if (ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2])
 		return 0;
-	return gpubpf_launch_mark(ctx, map, 0);
+	return bpf_gpu_launch_mark(map, 0, ctx->kernel, GPUBPF_LAUNCH_ENDS, 0);
 }
 
-/* Call at gpu/exit. The first and the last thread of each block mark its end. Returns 0, or -E2BIG. */
-static __always_inline long gpubpf_launch_end(const struct gpubpf_ctx *ctx, void *map)
+/* Return how many of the ends of its block the thread marks. */
+static __always_inline gpubpf_u64 gpubpf_launch_ends(const struct gpubpf_ctx *ctx)
 {
 	gpubpf_u64 first = !(ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2]);
 	gpubpf_u64 last = ctx->thread_idx[0] + 1 == ctx->block_dim[0] && ctx->thread_idx[1] + 1 == ctx->block_dim[1] &&
 			  ctx->thread_idx[2] + 1 == ctx->block_dim[2];
 
-	return first + last ? gpubpf_launch_mark(ctx, map, first + last) : 0;
+	return first + last;
+}
+
+/*
+ * Call at gpu/exit. The first and the last thread of each block mark its end. Returns the launch's time in ns, at least
+ * 1, in the thread that ends the launch. Returns 0 in all other threads, or -E2BIG if the launch has no row.
+ */
+static __always_inline long gpubpf_launch_end(const struct gpubpf_ctx *ctx, void *map)
+{
+	gpubpf_u64 kernel = (ctx->kernel & 0xffffffff) | (bpf_get_current_pid_tgid() >> 32 << 32);
+	gpubpf_u64 ends = gpubpf_launch_ends(ctx);
+
+	return ends ? bpf_gpu_launch_mark(map, ctx->launch, kernel, GPUBPF_LAUNCH_ENDS, ends) : 0;
+}
+
+/*
+ * Like gpubpf_launch_end(), for programs that need only the time. The row has no number of the launch and no process. With
+ * CUDA, the agent then writes nothing into the stream before the launch.
+ */
+static __always_inline long gpubpf_launch_time(const struct gpubpf_ctx *ctx, void *map)
+{
+	gpubpf_u64 ends = gpubpf_launch_ends(ctx);
+
+	return ends ? bpf_gpu_launch_mark(map, 0, ctx->kernel, GPUBPF_LAUNCH_ENDS, ends) : 0;
 }
 #endif
 

@@ -14,7 +14,8 @@
  *                     gpubpf_global_id_at(i), gpubpf_global_size_at(i), gpubpf_dims();
  *                     with GPUBPF_KNOWS_LINE: gpubpf_is_line() is true if the launch has one dimension
  *   the lane          gpubpf_sm(): the multiprocessor. It may be any number; callers use it modulo their number of
- *                     copies. With GPUBPF_NUMBERS_SMS it is nearly always below the number of multiprocessors;
+ *                     copies. With GPUBPF_NUMBERS_SMS it is nearly always below the number of multiprocessors,
+ *                     and gpubpf_or_u64(address, bits) sets bits of a word; it is relaxed and has no result;
  *                     gpubpf_lane(), gpubpf_warp(), gpubpf_clock() in cycles
  *   warps             with GPUBPF_HAS_WARP:
  *                     gpubpf_warp_active(): mask of the active lanes;

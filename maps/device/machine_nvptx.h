@@ -202,6 +202,11 @@ GPUBPF_FN u32 gpubpf_dims(void)
 }
 
 #define GPUBPF_NUMBERS_SMS 1
+GPUBPF_FN void gpubpf_or_u64(u64 a, u64 v)
+{
+	__asm__ volatile("red.relaxed.gpu.global.or.b64 [%0], %1;" : : "l"(a), "l"(v) : "memory");
+}
+
 GPUBPF_FN u32 gpubpf_sm(void)
 {
 	return __nvvm_read_ptx_sreg_smid();

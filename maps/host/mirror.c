@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maps/device/launch_row.h"
 #include "maps/kinds/record.h"
 
 #define PART_BYTES (4ull << 20)
@@ -23,6 +24,13 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 	return GPUBPF_RING_CTL_END(l->ctl, (u64)l->copies) <= l->data && l->copies && l->stride &&
 	       l->copy_stride >= l->stride && !((l->stride | l->copy_stride) % (8 * GPUBPF_RING_SEGMENTS)) &&
 	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
+}
+
+/* Returns true for a map of launches whose rows are inside its control words. */
+static bool has_rows(const struct gpubpf_map_layout *l)
+{
+	return l->flags & GPUBPF_LAYOUT_ROWS && l->max_entries &&
+	       l->data - l->ctl >= GPUBPF_LAUNCHES_ROWS + (u64)GPUBPF_LAUNCHES_ROW * l->max_entries;
 }
 
 /*
@@ -55,6 +63,16 @@ bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offse
 		*size = l.ctl + l.size - l.data;
 		return true;
 	}
+	return false;
+}
+
+bool gpubpf_mirror_is_drained(const struct gpubpf_mirror *m)
+{
+	struct gpubpf_map_layout l;
+
+	for (u32 row = 0; row < GPUBPF_ARENA_ROWS; row++)
+		if (layout_at(m, row, &l) && (is_ring(&l) || has_rows(&l)))
+			return true;
 	return false;
 }
 
@@ -415,6 +433,55 @@ static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_lay
 	return err < 0 ? err : (s64)moved;
 }
 
+/* ---- rows of launches ---- */
+
+/* Copy rows [from, to) of a map of launches. Their indexes may wrap around. */
+static int pull_rows(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l, u64 from, u64 to)
+{
+	int err = 0;
+
+	for (u64 n; !err && from < to; from += n) {
+		u64 index = from % l->max_entries;
+
+		n = l->max_entries - index < to - from ? l->max_entries - index : to - from;
+		err = pull(m, l->ctl + GPUBPF_LAUNCHES_ROWS + index * GPUBPF_LAUNCHES_ROW, n * GPUBPF_LAUNCHES_ROW);
+	}
+	return err;
+}
+
+/* Return the first of the rows [from, to) that the device has not written completely, or `to`. */
+static u64 whole_end(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l, u64 from, u64 to)
+{
+	u64 word[GPUBPF_LAUNCH_ROW_WORDS], rows = (uintptr_t)m->arena + l->ctl + GPUBPF_LAUNCHES_ROWS;
+
+	while (from < to && gpubpf_launch_row_load(rows + from % l->max_entries * GPUBPF_LAUNCHES_ROW, word, from))
+		from++;
+	return from;
+}
+
+/* Copy the rows that were written since the last copy, then publish their number. */
+static s64 drain_rows(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l)
+{
+	u64 at = l->ctl + GPUBPF_LAUNCHES_COUNT, mirrored = (uintptr_t)m->arena + at, count, old;
+	int err = m->pull(m->arg, at, &count, sizeof(count));
+
+	if (!err)
+		err = m->wait(m->arg, false);
+	old = gpubpf_load_u64(mirrored);
+	if (err || count == old)
+		return err;
+	if (count < old || count - old > l->max_entries)
+		old = count > l->max_entries ? count - l->max_entries : 0;
+	err = pull_rows(m, l, old, count);
+	if (!err)
+		err = m->wait(m->arg, false);
+	if (err)
+		return err;
+	count = whole_end(m, l, old, count);
+	gpubpf_store_release_u64(mirrored, count);
+	return (s64)((count - old) * GPUBPF_LAUNCHES_ROW);
+}
+
 s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left)
 {
 	struct gpubpf_map_layout l;
@@ -423,7 +490,10 @@ s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left)
 
 	*left = 0;
 	for (i = 0; n >= 0 && i < GPUBPF_ARENA_ROWS; i++) {
-		n = layout_at(m, i, &l) && is_ring(&l) ? drain_ring(m, &l, left) : 0;
+		n = !layout_at(m, i, &l) ? 0 :
+		    is_ring(&l)          ? drain_ring(m, &l, left) :
+		    has_rows(&l)         ? drain_rows(m, &l) :
+					   0;
 		moved += n;
 	}
 	return n < 0 ? n : moved;

@@ -70,10 +70,12 @@ static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 requested
  * *offset and *size, and sets *row to the next row. Returns false if there is no further ring.
  */
 bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size);
+/* Returns true if the arena has maps that gpubpf_mirror_drain() copies: rings, or maps of launches. */
+bool gpubpf_mirror_is_drained(const struct gpubpf_mirror *m);
 /* Copy all maps except rings from the device to the mirror. Returns 0 or -errno. */
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m);
 /*
- * Move the records of all rings to the mirror. Returns the number of bytes moved, or -errno. Stores in *left the number
+ * Move the records of all rings to the mirror, and copy new rows of launches. Returns the number of bytes, or -errno. Stores in *left the number
  * of bytes that stay on the device, because the mirror is full or a record has not arrived completely.
  */
 s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left);

@@ -24,85 +24,72 @@ static int launches_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault
 
 static void launches_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
-	uint64_t slots = 4;
+	uint32_t copies;
 
-	while (slots < 2ull * l->max_entries)
-		slots *= 2;
+	l->flags |= GPUBPF_LAYOUT_ROWS;
 	l->stride = GPUBPF_LAUNCHES_STRIDE;
-	l->copy_stride = slots * GPUBPF_LAUNCHES_STRIDE;
-	l->copies = gpubpf_map_max_copies(scale->budget, scale->replicas, l->copy_stride);
-	l->data = gpubpf_align(l->ctl + GPUBPF_LAUNCHES_ROWS + 8ull * l->max_entries, GPUBPF_REPLICA_ALIGN);
-	l->size = l->data - l->ctl + (1 + (uint64_t)l->copies) * l->copy_stride;
+	l->copy_stride = GPUBPF_LAUNCHES_COPY_STRIDE;
+	copies = gpubpf_map_max_copies(scale->budget, scale->replicas, l->copy_stride);
+	copies = copies < GPUBPF_LAUNCHES_MAX_COPIES ? copies : GPUBPF_LAUNCHES_MAX_COPIES;
+	for (l->copies = 1; 2 * l->copies <= copies;)
+		l->copies *= 2;
+	l->data = gpubpf_align(l->ctl + GPUBPF_LAUNCHES_ROWS + (uint64_t)GPUBPF_LAUNCHES_ROW * l->max_entries,
+			       GPUBPF_REPLICA_ALIGN);
+	l->size = l->data - l->ctl + GPUBPF_LAUNCHES_SLOTS * l->stride + l->copies * l->copy_stride;
 }
 
-/* Return the offset of row i from data, or -ENOENT if there is none. The arena's words may have any values. */
-static int64_t find_row(const struct gpubpf_map_view *view, uint32_t i)
+static uint64_t count_rows(const struct gpubpf_map_view *view)
+{
+	return gpubpf_load_acquire_u64((uintptr_t)view->arena + view->layout->ctl + GPUBPF_LAUNCHES_COUNT);
+}
+
+static bool has_row(const struct gpubpf_map_view *view, uint64_t n, uint64_t count)
+{
+	return n < count && count - n <= view->layout->max_entries;
+}
+
+/* Return the number of the row with this key, which has only the lower 32 bits. */
+static uint64_t number_of_key(const void *key, uint64_t count)
+{
+	uint32_t low;
+
+	memcpy(&low, key, sizeof(low));
+	return count - 1 - (uint32_t)((uint32_t)(count - 1) - low);
+}
+
+/*
+ * Read row n. Returns -ENOENT if the map does not have it, or if the device still writes it. The arena's words may have
+ * any values.
+ */
+static int read_row(const struct gpubpf_map_view *view, uint64_t n, struct gpubpf_launch_row *r)
 {
 	const struct gpubpf_map_layout *l = view->layout;
-	u64 slot = i < l->max_entries ?
-			   gpubpf_load_acquire_u64((uintptr_t)view->arena + l->ctl + GPUBPF_LAUNCHES_ROWS + 8ull * i) :
-			   0;
+	u64 at = (uintptr_t)view->arena + l->ctl + GPUBPF_LAUNCHES_ROWS + n % l->max_entries * GPUBPF_LAUNCHES_ROW;
+	u64 word[GPUBPF_LAUNCH_ROW_WORDS];
 
-	return slot && slot <= l->copy_stride / l->stride ? (int64_t)((slot - 1) * l->stride) : -ENOENT;
-}
-
-/* Returns true if an earlier copy has the same number of a multiprocessor. */
-static bool is_repeated(const struct gpubpf_map_layout *l, u64 row, uint32_t copy)
-{
-	u64 sm = gpubpf_load_u64(row + copy * l->copy_stride + GPUBPF_LAUNCHES_SM);
-
-	for (uint32_t c = 0; c < copy; c++)
-		if (gpubpf_load_u64(row + c * l->copy_stride + GPUBPF_LAUNCHES_SM) == sm)
-			return true;
-	return false;
-}
-
-static void merge_copies(const struct gpubpf_map_layout *l, u64 first, struct gpubpf_launch_row *r)
-{
-	u64 begin = 0, end = 0, ended = 0;
-
-	for (uint32_t c = 0; c < l->copies; c++) {
-		u64 row = first + c * l->copy_stride, copy_ended = gpubpf_load_acquire_u64(row + GPUBPF_LAUNCHES_ENDED);
-		u64 copy_begin = gpubpf_load_u64(row), copy_end = gpubpf_load_u64(row + GPUBPF_LAUNCHES_END);
-
-		begin = copy_begin > begin ? copy_begin : begin;
-		end = copy_end > end ? copy_end : end;
-		ended += copy_ended;
-		r->sms += gpubpf_load_u64(row + GPUBPF_LAUNCHES_SM) && !is_repeated(l, first, c);
-	}
-	r->begin = begin ? ~begin : 0;
-	r->ended = ended / GPUBPF_LAUNCH_ENDS;
-	r->time = r->ended == r->blocks && end > r->begin ? end - r->begin : 0;
-}
-
-static void read_row(const struct gpubpf_map_view *view, int64_t offset, void *value)
-{
-	const struct gpubpf_map_layout *l = view->layout;
-	u64 slot = (uintptr_t)view->arena + l->data + (uint64_t)offset;
-	u64 kernel = gpubpf_load_u64(slot + GPUBPF_LAUNCHES_ORIGIN);
-	struct gpubpf_launch_row r = {
-		.kernel = (uint32_t)kernel,
-		.launch = gpubpf_load_u64(slot + GPUBPF_LAUNCHES_NUMBER),
-		.pid = kernel >> 32,
-		.blocks = gpubpf_load_u64(slot + GPUBPF_LAUNCHES_ENDS) / GPUBPF_LAUNCH_ENDS,
+	if (!has_row(view, n, count_rows(view)) || !gpubpf_launch_row_load(at, word, n))
+		return -ENOENT;
+	*r = (struct gpubpf_launch_row){
+		.kernel = (uint32_t)word[GPUBPF_LAUNCH_ROW_ORIGIN],
+		.launch = word[GPUBPF_LAUNCH_ROW_NUMBER],
+		.pid = word[GPUBPF_LAUNCH_ROW_ORIGIN] >> 32,
+		.begin = word[GPUBPF_LAUNCH_ROW_BEGIN],
+		.time = word[GPUBPF_LAUNCH_ROW_TIME],
+		.blocks = word[GPUBPF_LAUNCH_ROW_BLOCKS],
+		.ended = word[GPUBPF_LAUNCH_ROW_BLOCKS],
+		.sms = word[GPUBPF_LAUNCH_ROW_SMS],
 	};
-
-	merge_copies(l, slot + l->copy_stride, &r);
-	memcpy(value, &r, sizeof(r));
+	return 0;
 }
 
 static int launches_read(const struct gpubpf_map_view *view, const void *key, void *value)
 {
-	int64_t offset;
-	uint32_t i;
+	struct gpubpf_launch_row row;
+	int err = read_row(view, number_of_key(key, count_rows(view)), &row);
 
-	memcpy(&i, key, sizeof(i));
-	offset = find_row(view, i);
-	if (offset < 0)
-		return -ENOENT;
-	if (value)
-		read_row(view, offset, value);
-	return 0;
+	if (!err && value)
+		memcpy(value, &row, sizeof(row));
+	return err;
 }
 
 static int launches_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
@@ -115,15 +102,21 @@ static int launches_erase(const struct gpubpf_map_view *view, const void *key)
 	return -EINVAL;
 }
 
-/* A launch claims its slot before it adds its row, so a row may appear after a later one. */
+/* *cursor is the number of the next row. Rows that devices have overwritten are skipped. */
 static int launches_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
-	while (*cursor < view->layout->max_entries) {
-		uint32_t i = (uint32_t)(*cursor)++;
+	uint64_t count = count_rows(view), max = view->layout->max_entries, n = *cursor;
+	struct gpubpf_launch_row row;
 
-		if (launches_read(view, &i, value))
+	for (n = n < count && count - n > max ? count - max : n; n < count; n++) {
+		uint32_t low = (uint32_t)n;
+
+		if (read_row(view, n, &row))
 			continue;
-		memcpy(key, &i, sizeof(i));
+		*cursor = n + 1;
+		memcpy(key, &low, sizeof(low));
+		if (value)
+			memcpy(value, &row, sizeof(row));
 		return 0;
 	}
 	return -ENOENT;
@@ -131,29 +124,11 @@ static int launches_iterate(const struct gpubpf_map_view *view, uint64_t *cursor
 
 static int launches_next(const struct gpubpf_map_view *view, const void *key, void *next)
 {
-	uint64_t cursor = 0;
-	uint32_t i;
+	uint64_t count = count_rows(view), cursor = key ? number_of_key(key, count) + 1 : 0;
 
-	if (key) {
-		memcpy(&i, key, sizeof(i));
-		cursor = i < view->layout->max_entries ? i + 1ull : 0;
-	}
+	if (cursor && !has_row(view, cursor - 1, count))
+		cursor = 0;
 	return launches_iterate(view, &cursor, next, NULL);
-}
-
-/*
- * Count launches that share the row of an earlier launch, because they had the same mark. This can be so for graphs of
- * CUDA, whose launches have fixed arguments.
- */
-static uint64_t count_shared(const struct gpubpf_map_view *view)
-{
-	struct gpubpf_launch_row r;
-	uint64_t n = 0;
-	uint32_t key;
-
-	for (uint64_t cursor = 0; !launches_iterate(view, &cursor, &key, &r);)
-		n += r.blocks && r.ended > r.blocks ? (r.ended - 1) / r.blocks : 0;
-	return n;
 }
 
 HOST_OP(launches, mark, arg[0], arg[1], arg[2], arg[3])
@@ -167,6 +142,5 @@ const struct gpubpf_map_impl gpubpf_launches_impl = {
 	.erase = launches_erase,
 	.next = launches_next,
 	.iterate = launches_iterate,
-	.drops = count_shared,
 	.op[GPUBPF_OP_LAUNCH_MARK] = launches_mark,
 };

@@ -41,7 +41,7 @@ gives "[(k, v['kernel'], v['launch'], v['blocks'], v['ended'], v['sms']) for k, 
 gives "{v['pid'] == r['device_list'][0]['pid'] for v in (e['value'] for e in m['rows'].values())}, any(e['value']['time'] for e in m['rows'].values())" \
 	'{True} True' "with its process and time"
 run "$GPUBPF" run -p rows -- "$LOOP" 4 0; says '^  KEY  KERNEL    LAUNCH  *PID  *BEGIN  *TIME  BLOCKS  ENDED  SMS$' "as a table"
-[ "$(sed -n 's/^ *\([0-9][0-9]*\)  step_one  *\([0-9]*\)  .*/\1 \2/p' "$T/err" | tr '\n' ,)" = "0 0,1 1,2 2,3 3," ]; ok $? "in the order of begins"
+[ "$(sed -n 's/^ *\([0-9][0-9]*\)  step_one  *\([0-9]*\)  .*/\1 \2/p' "$T/err" | tr '\n' ,)" = "0 0,1 1,2 2,3 3," ]; ok $? "in the order of ends"
 run "$GPUBPF" kernel list --signatures -- "$LOOP" 1 0; says '^  step_one(__global int \*v)$' "kernel list --signatures"
 run "$GPUBPF" kernel list --times --demangle -- "$LOOP" 4 0; is 42 "kernel list --times"; says '^  step_one  *4  *1024  *64  yes' "what was launched"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "and how long it ran"

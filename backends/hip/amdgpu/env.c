@@ -47,7 +47,7 @@ uint32_t hip_launch_args(const struct gpubpf_lower_job *job)
 
 	for (uint32_t s = 0; s < job->nsites; s++)
 		low_env_reads_add(&w, job, s);
-	return (w.launch ? HIP_BIND_LAUNCH : 0) | (w.pid ? HIP_BIND_PID : 0);
+	return (w.launch || w.marks_launch ? HIP_BIND_LAUNCH : 0) | (w.pid || w.marks_launch ? HIP_BIND_PID : 0);
 }
 
 static LLVMValueRef asm_call(struct low *l, const char *text, const char *constraints)
@@ -161,9 +161,9 @@ void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 	low_env_reads_add(&w, l->job, index);
 	low_env_set(l, env, offsetof(struct gpubpf_env, arena),
 		    low_env_word(l, "gpubpf_arena", CONST_SPACE, LLVMHiddenVisibility));
-	if (w.launch)
+	if (w.launch || w.marks_launch)
 		low_env_set(l, env, offsetof(struct gpubpf_env, launch), load(l, args, emit->launch, 8));
-	if (w.pid)
+	if (w.pid || w.marks_launch)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load(l, args, emit->pid, 8));
 	if (gpubpf_place_kind(l->job->sites[index].site)->where == GPUBPF_WHERE_FUNCTION) {
 		set_function(l, index, &w, env);

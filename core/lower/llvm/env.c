@@ -45,6 +45,7 @@ static void note_program(struct low_env_reads *w, const struct gpubpf_prog *prog
 	w->launch |= !facts || facts->ctx_launch;
 	w->pid |= !facts || facts->pid;
 	w->clock |= !facts || facts->clock;
+	w->marks_launch |= !facts || facts->marks_launch;
 	for (uint32_t i = 0; i < prog->ninsns; i++) {
 		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
 

@@ -21,6 +21,7 @@ LLVMValueRef low_env(struct low *l, uint64_t size);
 struct low_env_reads {
 	uint64_t args;
 	bool launch, pid, bytes, clock;
+	bool marks_launch; /* the device library reads launch and pid, if the device has no grid ids */
 };
 
 /*

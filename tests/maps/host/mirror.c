@@ -8,17 +8,18 @@
 #include <linux/bpf.h>
 
 #include "tests/maps/fixture.h"
+#include "gpubpf/launch.h"
 #include "maps/host/mirror.h"
 #include "tests/tap.h"
 
 #define ROUNDS 200
 
 struct world {
-	struct fixture f;      /* f.arena is the mirror in host memory */
+	struct fixture f; /* f.arena is the mirror in host memory */
 	char *device;
 	struct gpubpf_mirror mirror;
 	uint64_t next, bad, records, refused;
-	bool broken;           /* copies fail */
+	bool broken; /* copies fail */
 };
 
 static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
@@ -126,10 +127,78 @@ static void test_segment(struct world *w)
 	good = !gpubpf_mirror_pull(&w->mirror) && !gpubpf_map_lookup(&w->f.view[2], &key, &value) && value == held;
 	ok(good, "one that the device does not have is left alone: %llu", (unsigned long long)value);
 	memcpy((char *)w->device + had, (char *)w->f.arena + had, w->f.layout.used - had);
-	*(uint64_t *)(uintptr_t)gpubpf_array_lookup(&w->f.env, GPUBPF_LAYOUT_PASS(&w->f.layout.maps[2]), (u8 *)&key) = number;
+	*(uint64_t *)(uintptr_t)gpubpf_array_lookup(&w->f.env, GPUBPF_LAYOUT_PASS(&w->f.layout.maps[2]),
+						    (u8 *)&key) = number;
 	w->mirror.size = w->f.layout.used;
 	good = !gpubpf_mirror_pull(&w->mirror) && !gpubpf_map_lookup(&w->f.view[2], &key, &value) && value == number;
 	ok(good, "and then copied as the others are: %llu", (unsigned long long)value);
+}
+
+/* ---- rows of launches ---- */
+
+static int pull_plain(void *arg, u64 offset, void *to, u64 size)
+{
+	memcpy(to, ((struct world *)arg)->device + offset, size);
+	return 0;
+}
+
+/* Runs a launch of one block on the device. */
+static void run_launch(struct world *w, uint64_t number)
+{
+	w->f.env.launch = number;
+	gpubpf_launches_mark(&w->f.env, GPUBPF_LAYOUT_PASS(&w->f.layout.maps[0]), number, 1, 2, 0);
+	gpubpf_launches_mark(&w->f.env, GPUBPF_LAYOUT_PASS(&w->f.layout.maps[0]), number, 1, 2, 2);
+}
+
+/* Reads the mirror's rows from *cursor on. Returns the number of rows whose launches are in order from `from` on. */
+static uint32_t read_rows(struct world *w, uint64_t *cursor, uint64_t from)
+{
+	struct gpubpf_launch_row row;
+	uint32_t key, n = 0;
+
+	while (!gpubpf_map_iterate(&w->f.view[0], cursor, &key, &row) && row.launch == from + n && key == row.launch)
+		n++;
+	return n;
+}
+
+static void test_rows(void)
+{
+	uint64_t cursor = 0, number = 0, *row;
+	struct world w = { 0 };
+	u64 left;
+
+	fixture_begin(&w.f);
+	fixture_map(&w.f, 1601, 4, sizeof(struct gpubpf_launch_row), 5, GPUBPF_USE_UPDATE);
+	if (!ok(fixture_ready(&w.f) == 0, "layout with rows"))
+		return;
+	w.device = malloc(w.f.layout.size);
+	memcpy(w.device, w.f.arena, w.f.layout.size);
+	w.f.env.arena = (uintptr_t)w.device;
+	w.mirror = (struct gpubpf_mirror){ w.f.arena, w.f.layout.size, &w, pull_plain, push, zero, wait, still };
+	ok(gpubpf_mirror_is_drained(&w.mirror), "maps of launches are drained");
+	for (uint32_t i = 0; i < 300; i++) {
+		for (uint32_t k = 0; k < i % 6; k++)
+			run_launch(&w, number + k);
+		w.bad += gpubpf_mirror_drain(&w.mirror, &left) != i % 6 * 64;
+		w.bad += read_rows(&w, &cursor, number) != i % 6;
+		number += i % 6;
+	}
+	ok(!w.bad && cursor == 750, "each drain copies the new rows: %llu bad", (unsigned long long)w.bad);
+	for (uint32_t k = 0; k < 4; k++)
+		run_launch(&w, number + k);
+	row = (uint64_t *)(w.device + w.f.layout.maps[0].ctl + GPUBPF_LAUNCHES_ROWS +
+			   (number + 2) % 5 * GPUBPF_LAUNCHES_ROW);
+	row[3] ^= 1;
+	ok(gpubpf_mirror_drain(&w.mirror, &left) == 2 * 64 && read_rows(&w, &cursor, number) == 2,
+	   "a row that is not written completely waits");
+	row[3] ^= 1;
+	ok(gpubpf_mirror_drain(&w.mirror, &left) == 2 * 64 && read_rows(&w, &cursor, number + 2) == 2, "and comes later");
+	for (uint32_t k = 4; k < 24; k++)
+		run_launch(&w, number + k);
+	ok(gpubpf_mirror_drain(&w.mirror, &left) == 5 * 64 && read_rows(&w, &cursor, number + 19) == 5,
+	   "after many launches, a drain copies the newest rows");
+	free(w.device);
+	fixture_end(&w.f);
 }
 
 int main(void)
@@ -165,8 +234,10 @@ int main(void)
 	w.broken = false;
 	test_segment(&w);
 	memset((char *)w.f.arena + GPUBPF_ARENA_MAPS, 0xff, 64);
-	ok(gpubpf_mirror_pull(&w.mirror) == 0 && gpubpf_mirror_drain(&w.mirror, &left) == 0, "nonsense for a layout is left alone");
+	ok(gpubpf_mirror_pull(&w.mirror) == 0 && gpubpf_mirror_drain(&w.mirror, &left) == 0,
+	   "nonsense for a layout is left alone");
 	free(w.device);
 	fixture_end(&w.f);
+	test_rows();
 	return done();
 }

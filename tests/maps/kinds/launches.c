@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests LAUNCHES maps: rows of launches whose blocks many threads run in any order, full maps, and what the host refuses
- * to write.
+ * Tests LAUNCHES maps: rows of launches whose blocks many threads run in any order, replays, full maps, and what the host
+ * refuses to write.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,17 +35,27 @@ static void begin(struct fixture *f, uint32_t rows)
 		abort();
 }
 
-static int64_t mark(struct fixture *f, uint32_t block, uint64_t launch, uint64_t kernel, uint64_t ended)
+/* A launch: its number, its kernel and process, and its blocks. */
+struct launch {
+	uint64_t number, origin;
+	uint32_t blocks;
+};
+
+static int64_t mark(struct fixture *f, const struct launch *l, uint32_t block, uint64_t ended)
 {
-	struct gpubpf_host_thread at = {
-		.grid_dim = { BLOCKS, 1, 1 }, .block_dim = { 1, 1, 1 }, .block_idx = { block }, .dims = 1, .sm = block % COPIES
+	struct gpubpf_host_thread at = { .grid_dim = { l->blocks, 1, 1 },
+					 .block_dim = { 1, 1, 1 },
+					 .block_idx = { block },
+					 .dims = 1,
+					 .sm = block % COPIES };
+	struct gpubpf_env env = {
+		.arena = (uintptr_t)f->arena, .flags = GPUBPF_ENV_CLOCK, .launch = l->number, .pid_tgid = l->origin
 	};
-	struct gpubpf_env env = { .arena = (uintptr_t)f->arena, .flags = GPUBPF_ENV_CLOCK };
 	int64_t ret;
 
 	gpubpf_host_thread_set(&at);
-	ret = gpubpf_launches_mark(&env, GPUBPF_LAYOUT_PASS(f->view[0].layout), launch, kernel,
-				   GPUBPF_LAUNCH_ENDS * BLOCKS, ended);
+	ret = gpubpf_launches_mark(&env, GPUBPF_LAYOUT_PASS(f->view[0].layout), l->number, l->origin,
+				   GPUBPF_LAUNCH_ENDS, ended);
 	gpubpf_host_thread_set(NULL);
 	return ret;
 }
@@ -61,72 +71,126 @@ static uint64_t origin_of(uint64_t n)
 	return n % 3 | (7 + n % 2) << 32;
 }
 
+/* Marks all blocks of a launch. Returns what the last mark returns. */
+static int64_t run_launch(struct fixture *f, const struct launch *l)
+{
+	for (uint32_t b = 0; b < l->blocks; b++)
+		mark(f, l, b, 0);
+	for (uint32_t b = 1; b < l->blocks; b++)
+		mark(f, l, b, GPUBPF_LAUNCH_ENDS);
+	return mark(f, l, 0, GPUBPF_LAUNCH_ENDS);
+}
+
+/* Returns true if no slot is in use, and all counters of ends are 0. */
+static bool are_slots_free(struct fixture *f)
+{
+	const struct gpubpf_map_layout *l = f->view[0].layout;
+	const uint64_t *word = (const uint64_t *)((char *)f->view[0].arena + l->data);
+
+	for (uint64_t i = 0; i < (l->ctl + l->size - l->data) / 8; i++)
+		if (word[i])
+			return false;
+	return true;
+}
+
 static void test_one(void)
 {
+	struct launch l = { 41, origin_of(5), BLOCKS };
 	struct gpubpf_launch_row row;
-	struct fixture f;
 	uint64_t from = now_ns(), between;
+	int64_t time;
+	struct fixture f;
 
 	begin(&f, 3);
 	ok(read_row(&f, 0, &row) == -ENOENT && gpubpf_map_lookup(&f.view[0], &(uint32_t){ 3 }, &row) == -ENOENT,
 	   "an empty map");
 	for (uint32_t b = 0; b < BLOCKS; b++)
-		mark(&f, b, 41, origin_of(5), 0);
+		mark(&f, &l, b, 0);
 	between = now_ns();
 	for (uint32_t b = 0; b < BLOCKS - 1; b++)
-		mark(&f, b, 41, origin_of(5), GPUBPF_LAUNCH_ENDS);
-	mark(&f, BLOCKS - 1, 41, origin_of(5), 1);
-	ok(!read_row(&f, 0, &row) && row.kernel == 2 && row.launch == 41 && row.pid == 8 && row.blocks == BLOCKS,
+		mark(&f, &l, b, GPUBPF_LAUNCH_ENDS);
+	ok(mark(&f, &l, BLOCKS - 1, 1) == 0 && read_row(&f, 0, &row) == -ENOENT,
+	   "a launch with a block that has not ended has no row");
+	time = mark(&f, &l, BLOCKS - 1, 1);
+	ok(!read_row(&f, 0, &row) && row.kernel == 2 && row.launch == 41 && row.pid == 8 && row.blocks == BLOCKS &&
+		   row.ended == BLOCKS,
 	   "a row's launch");
-	ok(row.ended == BLOCKS - 1 && !row.time,
-	   "a launch with a block that has not ended has no time: %llu of %llu ended", (unsigned long long)row.ended,
-	   (unsigned long long)row.blocks);
-	mark(&f, BLOCKS - 1, 41, origin_of(5), 1);
-	ok(!read_row(&f, 0, &row) && row.ended == BLOCKS && row.begin >= from && row.begin <= between && row.time &&
+	ok(time > 0 && row.time == (uint64_t)time && row.begin >= from && row.begin <= between &&
 		   row.begin + row.time >= between && row.begin + row.time <= now_ns(),
-	   "from the first begin to the last end");
-	ok(!row.sms, "the number of multiprocessors is not known on a host");
+	   "from the first begin to the last end, which the last thread gets");
+	ok(!row.sms && are_slots_free(&f), "the host has no multiprocessors, and the slot is free");
 	fixture_end(&f);
 }
 
-static void test_shared(void)
+/* The blocks of a launch may end before a block of the launch begins. */
+static void test_early_end(void)
 {
+	struct launch l = { 1, 2, 2 };
 	struct gpubpf_launch_row row;
 	struct fixture f;
-
-	begin(&f, 2);
-	for (uint32_t launch = 0; launch < 3; launch++)
-		for (uint32_t b = 0; b < BLOCKS; b++)
-			mark(&f, b, 4, 1, 0), mark(&f, b, 4, 1, GPUBPF_LAUNCH_ENDS);
-	ok(!read_row(&f, 0, &row) && row.ended == 3 * BLOCKS && !row.time, "launches that share a row have no time");
-	ok(gpubpf_map_drops(&f.view[0]) == 2, "all but one of them are counted as drops");
-	fixture_end(&f);
-}
-
-/* The values that a device with numbers of multiprocessors stores. */
-static void test_multiprocessors(void)
-{
-	struct gpubpf_launch_row row;
-	struct fixture f;
-	u64 values;
+	uint64_t from;
 
 	begin(&f, 1);
-	for (uint32_t b = 0; b < BLOCKS; b++)
-		mark(&f, b, 0, 0, 0);
-	values = (uintptr_t)f.arena + f.view[0].layout->data + f.view[0].layout->copy_stride +
-		 (gpubpf_load_u64((uintptr_t)f.arena + f.view[0].layout->ctl + GPUBPF_LAUNCHES_ROWS) - 1) *
-			 GPUBPF_LAUNCHES_STRIDE;
-	for (uint32_t c = 0; c < 4; c++)
-		gpubpf_store_u64(values + c * f.view[0].layout->copy_stride + GPUBPF_LAUNCHES_SM, 1 + c % 3);
-	read_row(&f, 0, &row);
-	ok(row.sms == 3, "each multiprocessor counts once: %llu", (unsigned long long)row.sms);
+	mark(&f, &l, 0, 1);
+	from = now_ns();
+	mark(&f, &l, 0, 0);
+	mark(&f, &l, 0, 1);
+	mark(&f, &l, 1, 0);
+	mark(&f, &l, 1, 2);
+	ok(!read_row(&f, 0, &row) && row.begin >= from && are_slots_free(&f), "a thread ends before the first begins");
+	fixture_end(&f);
+}
+
+/* Each replay of a graph node has the same number. */
+static void test_replays(void)
+{
+	struct launch l = { 4, 1, 3 };
+	struct gpubpf_launch_row row;
+	struct fixture f;
+	uint64_t end = 0;
+	uint32_t n = 0;
+
+	begin(&f, 1000);
+	for (uint32_t i = 0; i < 1000; i++) {
+		l.blocks = 1 + i % 40;
+		run_launch(&f, &l);
+	}
+	for (uint32_t i = 0; i < 1000 && !read_row(&f, i, &row); i++, n++) {
+		if (row.blocks != 1 + i % 40 || row.begin < end)
+			break;
+		end = row.begin + row.time;
+	}
+	ok(n == 1000 && are_slots_free(&f) && !gpubpf_map_drops(&f.view[0]),
+	   "each of 1000 replays has its own row, with a number of blocks that changes: %u", n);
+	fixture_end(&f);
+}
+
+static void test_newest(void)
+{
+	uint64_t cursor = 0, launches = 0;
+	struct gpubpf_launch_row row;
+	struct fixture f;
+	uint32_t key, n = 0;
+	bool good = true;
+
+	begin(&f, 5);
+	for (uint32_t i = 0; i < 1003; i++)
+		run_launch(&f, &(struct launch){ i, 9, 2 });
+	for (; !gpubpf_map_iterate(&f.view[0], &cursor, &key, &row); n++) {
+		good &= key == row.launch && key == 998 + n;
+		launches += row.launch;
+	}
+	ok(good && n == 5, "a small map has the newest rows of any number of launches: %u", n);
+	ok(read_row(&f, 997, &row) == -ENOENT && read_row(&f, 1003, &row) == -ENOENT && !read_row(&f, 998, &row),
+	   "keys are numbers of rows");
 	fixture_end(&f);
 }
 
 struct runner {
 	struct fixture *f;
 	atomic_uint next; /* launch * BLOCKS + block */
-	atomic_uint lost;
+	atomic_uint lost, ends;
+	uint32_t launches;
 };
 
 /* Runs blocks; the blocks of a launch run in several threads, and launches overlap. */
@@ -135,26 +199,27 @@ static void *run_blocks(void *arg)
 	struct runner *r = arg;
 	uint32_t n;
 
-	while ((n = r->next++) < LAUNCHES * BLOCKS) {
-		uint32_t launch = n / BLOCKS / 4 * 4 + n % 4, block = n / 4 % BLOCKS; /* four launches overlap */
+	while ((n = r->next++) < r->launches * BLOCKS) {
+		uint32_t number = n / BLOCKS / 4 * 4 + n % 4, block = n / 4 % BLOCKS; /* four launches overlap */
+		struct launch l = { number, origin_of(number), BLOCKS };
 
-		r->lost += !!mark(r->f, block, launch, origin_of(launch), 0);
-		r->lost += !!mark(r->f, block, launch, origin_of(launch), 1);
-		r->lost += !!mark(r->f, block, launch, origin_of(launch), 1);
+		r->lost += mark(r->f, &l, block, 0) < 0;
+		r->ends += mark(r->f, &l, block, 1) > 0;
+		r->ends += mark(r->f, &l, block, 1) > 0;
 	}
 	return NULL;
 }
 
-static uint32_t run(struct fixture *f)
+static struct runner run(struct fixture *f, uint32_t launches)
 {
-	struct runner r = { .f = f };
+	struct runner r = { .f = f, .launches = launches };
 	pthread_t thread[THREADS];
 
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, run_blocks, &r);
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	return r.lost;
+	return r;
 }
 
 /* Returns the number of rows, or 0 if a row is wrong or repeated. */
@@ -177,30 +242,83 @@ static uint32_t count_rows(struct fixture *f)
 
 static void test_overlap(void)
 {
+	struct runner r;
 	struct fixture f;
-	uint32_t lost, n;
+	uint32_t n;
 
 	begin(&f, LAUNCHES);
-	lost = run(&f);
+	r = run(&f, LAUNCHES);
 	n = count_rows(&f);
-	ok(!lost && n == LAUNCHES && !gpubpf_map_drops(&f.view[0]), "overlapping launches have exact rows: %u of %u", n,
-	   LAUNCHES);
+	ok(!r.lost && n == LAUNCHES && r.ends == LAUNCHES && !gpubpf_map_drops(&f.view[0]) && are_slots_free(&f),
+	   "overlapping launches have exact rows: %u of %u", n, LAUNCHES);
+	fixture_end(&f);
+	begin(&f, 8);
+	r = run(&f, 4000);
+	ok(!r.lost && r.ends == 4000 && are_slots_free(&f), "4000 launches in a map of 8 rows: %u", r.ends);
+	fixture_end(&f);
+}
+
+/*
+ * Launches with the same home, whose slots become free in another order than they were claimed. A block that comes later
+ * finds its launch although an earlier slot is free.
+ */
+static void test_home(void)
+{
+	struct launch l[64];
+	uint32_t n = 0, rows;
+	struct fixture f;
+
+	begin(&f, 64);
+	for (uint64_t i = 0; n < 6; i++) {
+		struct gpubpf_env env = { .launch = i };
+		struct gpubpf_launches_id id = { .blocks = 2 };
+
+		gpubpf_launches_identify(&env, &id);
+		if (id.home % GPUBPF_LAUNCHES_SLOTS == 250) /* the slots wrap around */
+			l[n++] = (struct launch){ i, 0, 2 };
+	}
+	for (uint32_t i = 0; i < n; i++)
+		mark(&f, &l[i], 0, 0), mark(&f, &l[i], 0, 2);
+	for (uint32_t i = 0; i < n; i++) /* launch 0 frees the first slot, and launch 1 has a hold on it */
+		mark(&f, &l[i], 1, 0), mark(&f, &l[i], 1, 2);
+	for (rows = 0; rows < 64 && !read_row(&f, rows, &(struct gpubpf_launch_row){ 0 }); rows++)
+		;
+	ok(rows == n && are_slots_free(&f), "launches with the same home: %u rows", rows);
 	fixture_end(&f);
 }
 
 static void test_full(void)
 {
+	uint32_t lost = 0, n = GPUBPF_LAUNCHES_SLOTS + 100;
 	struct fixture f;
-	uint64_t drops;
-	uint32_t lost, n;
 
 	begin(&f, 20);
-	lost = run(&f);
-	n = count_rows(&f);
-	drops = gpubpf_map_drops(&f.view[0]);
-	ok(n == 20, "a full map has exact rows: %u of 20", n);
-	ok(lost && drops == LAUNCHES - 20, "each launch without a row is counted once: %llu of %u",
-	   (unsigned long long)drops, LAUNCHES - 20);
+	for (uint32_t i = 0; i < n; i++) {
+		struct launch l = { i, 1, 3 };
+
+		lost += mark(&f, &l, 0, 0) == -GPUBPF_E2BIG;
+		if (mark(&f, &l, 1, 0) == -GPUBPF_E2BIG)
+			mark(&f, &l, 2, 0);
+	}
+	ok(lost >= 100 && gpubpf_map_drops(&f.view[0]) == lost, "each launch without a slot is counted once: %u of %u",
+	   lost, n);
+	fixture_end(&f);
+}
+
+/* A reader in another process may see a row while the device writes it. */
+static void test_torn(void)
+{
+	struct gpubpf_launch_row row;
+	struct fixture f;
+	uint64_t *time;
+
+	begin(&f, 2);
+	run_launch(&f, &(struct launch){ 0, 1, 1 });
+	time = (uint64_t *)((char *)f.view[0].arena + f.view[0].layout->ctl + GPUBPF_LAUNCHES_ROWS + 24);
+	*time += 1;
+	ok(read_row(&f, 0, &row) == -ENOENT, "a row with an old word is not read");
+	*time -= 1;
+	ok(!read_row(&f, 0, &row), "a whole row is read");
 	fixture_end(&f);
 }
 
@@ -212,13 +330,13 @@ static void test_refused(void)
 	uint32_t key = 0, next;
 
 	begin(&f, 4);
-	mark(&f, 0, 1, 1, 0);
-	mark(&f, 0, 2, 1, 0);
+	run_launch(&f, &(struct launch){ 1, 1, 1 });
+	run_launch(&f, &(struct launch){ 2, 1, 1 });
 	ok(gpubpf_map_update(&f.view[0], &key, &row, 0) == -EINVAL && gpubpf_map_delete(&f.view[0], &key) == -EINVAL,
 	   "the host writes no rows");
 	ok(!gpubpf_map_next_key(&f.view[0], NULL, &next) && next == 0 && !gpubpf_map_next_key(&f.view[0], &next, &key) &&
 		   key == 1 && gpubpf_map_next_key(&f.view[0], &key, &next) == -ENOENT,
-	   "keys are in the order of begins");
+	   "keys are in the order of ends");
 	fixture_end(&f);
 	fixture_begin(&f);
 	fixture_map(&f, TYPE, 4, 56, 4, 0);
@@ -237,10 +355,13 @@ static void test_refused(void)
 int main(void)
 {
 	test_one();
-	test_shared();
-	test_multiprocessors();
+	test_early_end();
+	test_replays();
+	test_newest();
 	test_overlap();
+	test_home();
 	test_full();
+	test_torn();
 	test_refused();
 	return done();
 }

@@ -33,6 +33,7 @@ class Machine:
         self.behind, self.timer = set(), 0 # timer: %globaltimer, in ns
         self.shape, self.backwards, self.named, self.whole = shape, backwards, named, whole
         self.block = block # index of the block and number of blocks, in dimension x
+        self.grid = 1 # %gridid
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -128,6 +129,8 @@ class Lane:
         elif name == '%globaltimer':
             self.m.timer += 1000
             value = self.m.timer
+        elif name == '%gridid':
+            value = self.m.grid
         elif name == '%smid':
             value = self.number % 4 # any multiprocessor number is allowed
         elif re.match(r'[\w$]+\+\d+$', name):

@@ -10,7 +10,7 @@ int launch_begins(struct gpubpf_ctx *ctx)
 {
 	gpubpf_launch_begin(ctx, &rows);
 	if (ctx->thread_idx[0] & 1)
-		gpubpf_add(&lost, 0, bpf_gpu_launch_mark(&rows, ctx->global_linear, 1, 2, 0) != 0);
+		gpubpf_add(&lost, 0, bpf_gpu_launch_mark(&rows, 0, ctx->global_linear, 2, 0) != 0);
 	return 0;
 }
 
