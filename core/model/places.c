@@ -47,9 +47,16 @@ static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h must list the same places");
 #include "places.def"
 
-static const struct gpubpf_host_event_kind host_events[GPUBPF_HOST_EVENTS] = {
+enum {
+	EVENT_NONE,
+#define GPUBPF_HOST_EVENT(NAME, number, event, of, means) EVENT_##NAME = number,
+#include "host_events.def"
+	NEVENTS
+};
+
+static const struct gpubpf_host_event_kind host_events[NEVENTS] = {
 #define GPUBPF_HOST_EVENT(NAME, number, event, of, means) \
-	[GPUBPF_HOST_##NAME] = { .name = event, .names = GPUBPF_NAMES_##of, .meaning = means },
+	[EVENT_##NAME] = { .name = event, .names = GPUBPF_NAMES_##of, .meaning = means },
 #include "host_events.def"
 };
 
@@ -71,7 +78,7 @@ bool gpubpf_place_is_host(enum gpubpf_site site)
 
 const struct gpubpf_host_event_kind *gpubpf_host_event_kind(enum gpubpf_host_event event)
 {
-	assert(event && event < GPUBPF_HOST_EVENTS);
+	assert(event && (uint32_t)event < NEVENTS);
 	return &host_events[event];
 }
 
@@ -79,7 +86,7 @@ bool gpubpf_host_provides(enum gpubpf_host_event event, uint32_t offset)
 {
 	static const struct {
 		size_t offset, size;
-		bool of_launch; /* only launches have the field */
+		bool of_launch; /* only launches and kernels have the field */
 	} fields[] = {
 #define FIELD(field, of_launch) { offsetof(struct gpubpf_ctx, field), sizeof(((struct gpubpf_ctx *)0)->field), of_launch }
 		FIELD(site, false),    FIELD(function_name, false), FIELD(launch, true),
@@ -90,7 +97,8 @@ bool gpubpf_host_provides(enum gpubpf_host_event event, uint32_t offset)
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (offset >= fields[i].offset && offset - fields[i].offset < fields[i].size)
-			return !fields[i].of_launch || event == GPUBPF_HOST_LAUNCH;
+			return !fields[i].of_launch || event == GPUBPF_HOST_LAUNCH ||
+			       event == (enum gpubpf_host_event)EVENT_KERNEL;
 	return false;
 }
 
@@ -100,7 +108,7 @@ bool gpubpf_host_section_parse(const char *name, enum gpubpf_host_event *event, 
 
 	if (strncmp(name, "host/", strlen("host/")))
 		return false;
-	for (uint32_t i = 1; i < GPUBPF_HOST_EVENTS; i++) {
+	for (uint32_t i = 1; i < NEVENTS; i++) {
 		size_t len = strlen(host_events[i].name);
 		const char *rest = at + len;
 

@@ -203,6 +203,9 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 /* Returns true if a program on the CPU has the field. */
 static bool is_host_field(const struct verifier *v, const struct ctx_field *f, const struct gpubpf_place_kind *place)
 {
+	/* after a call, `mark` is the time at which the call began */
+	if (f->off == offsetof(struct gpubpf_ctx, mark))
+		return v->prog->site == GPUBPF_SITE_HOST_EXIT;
 	if (f->of_place)
 		return place->operands >> gpubpf_operand_of(f->name) & 1;
 	return gpubpf_host_provides(v->prog->host, f->off);

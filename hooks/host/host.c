@@ -5,6 +5,7 @@
  * the answer, so that no call is missed. A thread marks the plan that it uses, and a plan is freed when no thread uses
  * it. A program that fails is disabled, and the user gets one message.
  */
+#include "kernel.h"
 #include "private.h"
 
 #include <errno.h>
@@ -215,21 +216,53 @@ static struct gpubpf_host_plan *hold_plan(struct gpubpf_host_caller *c)
 
 /* -- a call -- */
 
-static void fill_launch(struct gpubpf_ctx *ctx, const struct gpubpf_hook_launch *l)
+void gpubpf_host_describe_kernel(const struct gpubpf_hook_launch *l, struct gpubpf_host_kernel *k)
 {
-	ctx->launch = l->number;
-	ctx->kernel = gpubpf_host_kernel_id(l);
-	ctx->work_dim = l->dim;
-	ctx->device = l->device->ordinal;
+	*k = (struct gpubpf_host_kernel){
+		.name = l->kernel->full_name,
+		.id = gpubpf_host_kernel_id(l),
+		.launch = l->number,
+		.stream = l->stream,
+		.work_dim = l->dim,
+		.device = l->device->ordinal,
+	};
 	for (int i = 0; i < 3; i++) {
-		ctx->block_dim[i] = l->block[i];
-		ctx->grid_dim[i] = l->block[i] ? (l->grid[i] + l->block[i] - 1) / l->block[i] : 0;
+		k->block_dim[i] = l->block[i];
+		k->grid_dim[i] = l->block[i] ? (l->grid[i] + l->block[i] - 1) / l->block[i] : 0;
 	}
-	memcpy(ctx->kernel_name, l->kernel->name, strnlen(l->kernel->name, sizeof(ctx->kernel_name) - 1));
 }
 
-static void fill(struct gpubpf_host_caller *c, const struct gpubpf_host_call *call)
+static void fill_kernel(struct gpubpf_ctx *ctx, const struct gpubpf_host_kernel *k)
 {
+	ctx->launch = k->launch;
+	ctx->kernel = k->id;
+	ctx->work_dim = k->work_dim;
+	ctx->device = k->device;
+	memcpy(ctx->block_dim, k->block_dim, sizeof(k->block_dim));
+	memcpy(ctx->grid_dim, k->grid_dim, sizeof(k->grid_dim));
+	memcpy(ctx->kernel_name, k->name, strnlen(k->name, sizeof(ctx->kernel_name) - 1));
+}
+
+static void fill_launch(struct gpubpf_ctx *ctx, const struct gpubpf_hook_launch *l)
+{
+	struct gpubpf_host_kernel k;
+
+	gpubpf_host_describe_kernel(l, &k);
+	fill_kernel(ctx, &k);
+}
+
+/* A call, or a kernel that the runtime has measured. */
+struct occasion {
+	struct gpubpf_host_call *call;
+	const struct gpubpf_host_kernel *kernel; /* NULL: a call */
+	bool after;
+	int64_t result; /* after a call */
+	uint64_t end_ns;
+};
+
+static void fill(struct gpubpf_host_caller *c, const struct occasion *o)
+{
+	const struct gpubpf_host_call *call = o->call;
 	struct gpubpf_ctx *ctx = &c->ctx;
 
 	memset(ctx, 0, sizeof(*ctx));
@@ -237,6 +270,8 @@ static void fill(struct gpubpf_host_caller *c, const struct gpubpf_host_call *ca
 	ctx->kernel = UINT64_MAX;
 	if (call->launch)
 		fill_launch(ctx, call->launch);
+	if (o->kernel)
+		fill_kernel(ctx, o->kernel);
 	if (call->function)
 		memcpy(ctx->function_name, call->function, strnlen(call->function, sizeof(ctx->function_name) - 1));
 	ctx->host.function = call->function ? gpubpf_host_function_id(call->function) : UINT64_MAX;
@@ -249,6 +284,14 @@ static void fill(struct gpubpf_host_caller *c, const struct gpubpf_host_call *ca
 	ctx->host.direction = call->direction;
 	ctx->host.pid = c->pid;
 	ctx->host.tid = c->tid;
+	if (!o->after)
+		return;
+	ctx->site = GPUBPF_SITE_HOST_EXIT;
+	ctx->mark = call->start_ns;
+	ctx->done.duration = o->end_ns - call->start_ns;
+	ctx->done.result = (uint64_t)o->result;
+	ctx->done.device_ns = call->has_device_ns ? call->device_ns : 0;
+	ctx->done.clock = call->has_device_ns ? GPUBPF_DONE_DEVICE : GPUBPF_DONE_CALL;
 }
 
 struct failure {
@@ -293,40 +336,40 @@ static void run_program(struct gpubpf_host_caller *c, const struct gpubpf_host_p
 	gpubpf_run_on_agent_thread(report_failure, &(struct failure){ plan, link, c });
 }
 
-static bool is_selected(const struct gpubpf_host_link *link, const struct gpubpf_host_call *call, bool after)
+/* The name that patterns of the event match. */
+static const char *get_name(const struct occasion *o)
 {
-	const char *name = call->launch ? call->launch->kernel->full_name : call->function;
+	const char *function = o->call->function ? o->call->function : "";
 
-	return link->event == call->event && link->after == after &&
+	if (o->kernel)
+		return o->kernel->name;
+	return o->call->launch ? o->call->launch->kernel->full_name : function;
+}
+
+static bool is_selected(const struct gpubpf_host_link *link, const struct occasion *o)
+{
+	return link->event == o->call->event && link->after == o->after &&
 	       !atomic_load_explicit(&link->failed, memory_order_relaxed) &&
-	       (link->matches_all || gpubpf_pattern_matches(link->pattern, name ? name : ""));
+	       (link->matches_all || gpubpf_pattern_matches(link->pattern, get_name(o)));
 }
 
 /* Run the programs before or after the call. Returns true if the plan has programs for calls of this kind. */
-static bool run_programs(struct gpubpf_host_call *call, bool after, int64_t result)
+static bool run_programs(const struct occasion *o)
 {
 	struct gpubpf_host_caller *c = find_caller();
 	struct gpubpf_host_plan *plan;
-	uint64_t ended = after ? gpubpf_now_ns() : 0;
 	bool is_filled = false, has_any;
 
 	if (!c || c->is_busy || !gpubpf_session_enabled())
 		return false;
 	c->is_busy = true;
 	plan = hold_plan(c);
-	has_any = plan && plan->events >> call->event & 1;
+	has_any = plan && plan->events >> o->call->event & 1;
 	for (uint32_t i = 0; has_any && i < plan->nlinks; i++) {
-		if (!is_selected(&plan->links[i], call, after))
+		if (!is_selected(&plan->links[i], o))
 			continue;
 		if (!is_filled)
-			fill(c, call);
-		if (!is_filled && after) {
-			c->ctx.site = GPUBPF_SITE_HOST_EXIT;
-			c->ctx.done.duration = ended - call->start_ns;
-			c->ctx.done.result = (uint64_t)result;
-			c->ctx.done.device_ns = call->has_device_ns ? call->device_ns : 0;
-			c->ctx.done.clock = call->has_device_ns ? GPUBPF_DONE_DEVICE : GPUBPF_DONE_CALL;
-		}
+			fill(c, o);
 		is_filled = true;
 		run_program(c, plan, &plan->links[i]);
 	}
@@ -345,7 +388,7 @@ bool gpubpf_host_run_begin(struct gpubpf_host_call *call)
 	if (gpubpf_host_generation_now() != atomic_load(&gpubpf_host_generation) && !gpubpf_hook_callbacks)
 		gpubpf_run_on_agent_thread(update, NULL);
 	call->number = atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
-	has_any = run_programs(call, false, 0);
+	has_any = run_programs(&(struct occasion){ .call = call });
 	call->start_ns = has_any ? gpubpf_now_ns() : 0;
 	errno = error;
 	return has_any;
@@ -355,8 +398,25 @@ void gpubpf_host_end(struct gpubpf_host_call *call, int64_t result)
 {
 	int error = errno;
 
-	run_programs(call, true, result);
+	run_programs(&(struct occasion){ .call = call, .after = true, .result = result, .end_ns = gpubpf_now_ns() });
 	errno = error;
+}
+
+void gpubpf_host_run_kernel(const struct gpubpf_host_kernel *kernel, uint64_t start_ns, uint64_t end_ns)
+{
+	struct gpubpf_host_call call = {
+		.event = GPUBPF_HOST_KERNEL,
+		.stream = kernel->stream,
+		.device_ns = end_ns - start_ns,
+		.has_device_ns = true,
+		.number = atomic_fetch_add_explicit(&number, 1, memory_order_relaxed),
+		.start_ns = start_ns,
+	};
+
+	if (gpubpf_thread_is_own())
+		return;
+	run_programs(&(struct occasion){ .call = &call, .kernel = kernel });
+	run_programs(&(struct occasion){ .call = &call, .kernel = kernel, .after = true, .end_ns = end_ns });
 }
 
 void gpubpf_host_release(void)

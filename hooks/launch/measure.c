@@ -3,10 +3,18 @@
  * Measures how long launches run on the device. struct gpubpf_kernel_row stores the shortest time with probes and the
  * shortest time without. The shortest time excludes first runs, for which some runtimes compile, and runs that other
  * work delayed. In struct gpubpf_launch_times the agent counts all launches that programs would measure otherwise.
+ * Programs of sections host/kernel get each time.
  */
 #include "count.h"
+#include "measure.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "hooks/host/kernel.h"
+
+#define MAX_DRIFT 1000 /* maximum difference in speed of a device's clock and CLOCK_MONOTONIC, in ppm */
+#define MAX_DELAY_NS 100000000 /* a larger difference belongs to the clock of another device */
 
 struct gpubpf_hook_measure {
 	struct gpubpf_kernel_row *row;     /* NULL: the launch is not compared */
@@ -16,7 +24,24 @@ struct gpubpf_hook_measure {
 	uint64_t created;
 	bool late;
 	bool probed;
+	bool runs_programs;
+	struct gpubpf_host_kernel kernel; /* for these programs */
 };
+
+static struct gpubpf_hook_measure *create(const struct gpubpf_hook_launch *l)
+{
+	const char *name = l->kernel->full_name;
+	bool runs = gpubpf_host_is_on(GPUBPF_HOST_KERNEL);
+	size_t size = runs ? strlen(name) + 1 : 0;
+	struct gpubpf_hook_measure *m = calloc(1, sizeof(*m) + size);
+
+	if (!m || !runs)
+		return m;
+	m->runs_programs = true;
+	gpubpf_host_describe_kernel(l, &m->kernel);
+	m->kernel.name = memcpy(m + 1, name, size);
+	return m;
+}
 
 struct gpubpf_hook_measure *gpubpf_hook_measure(const struct gpubpf_hook_launch *l, bool probed)
 {
@@ -27,9 +52,9 @@ struct gpubpf_hook_measure *gpubpf_hook_measure(const struct gpubpf_hook_launch 
 	if (!table || !l->dispatch)
 		return NULL;
 	compares = __atomic_load_n(&table->measures, __ATOMIC_RELAXED) && gpubpf_launch_is_timed(l);
-	if (!compares && !l->is_timed)
+	if (!compares && !l->is_timed && !gpubpf_host_is_on(GPUBPF_HOST_KERNEL))
 		return NULL;
-	m = calloc(1, sizeof(*m));
+	m = create(l);
 	if (!m)
 		return NULL;
 	m->row = compares ? l->dispatch->entry->shared : NULL;
@@ -83,8 +108,11 @@ void gpubpf_hook_measure_drop(struct gpubpf_hook_measure *m)
 	if (atomic_fetch_sub(&m->users, 1) > 1)
 		return;
 	start = m->late ? m->created : atomic_load(&m->start);
-	if (start && atomic_load(&m->end) > start)
+	if (start && atomic_load(&m->end) > start) {
 		count(m, atomic_load(&m->end) - start);
+		if (m->runs_programs)
+			gpubpf_host_run_kernel(&m->kernel, start, atomic_load(&m->end));
+	}
 	free(m);
 }
 
@@ -110,6 +138,45 @@ void gpubpf_hook_measure_ns(struct gpubpf_hook_measure *m, uint64_t ns)
 	m->late = false;
 	atomic_store(&m->start, 1);
 	atomic_store(&m->end, 1 + ns);
+	gpubpf_hook_measure_drop(m);
+	gpubpf_hook_measure_drop(m);
+}
+
+/*
+ * Returns the number to add to times of the device's clock. The runtime accepts a launch shortly after `created`, so the
+ * largest difference of the last launches is the closest. Kernels of one queue keep their order.
+ */
+static uint64_t clock_offset(const struct gpubpf_hook_measure *m, uint64_t queued)
+{
+	static struct {
+		pthread_mutex_t lock;
+		uint64_t created;
+		int64_t offset;
+	} last = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	int64_t offset = (int64_t)(m->created - queued), kept;
+
+	pthread_mutex_lock(&last.lock);
+	kept = last.offset - (int64_t)(m->created > last.created ? m->created - last.created : 0) / (1000000 / MAX_DRIFT);
+	if (last.created && offset < kept && kept - offset < MAX_DELAY_NS)
+		offset = kept;
+	last.offset = offset;
+	last.created = m->created > last.created ? m->created : last.created;
+	pthread_mutex_unlock(&last.lock);
+	return (uint64_t)offset;
+}
+
+void gpubpf_hook_measure_times(struct gpubpf_hook_measure *m, uint64_t queued, uint64_t start, uint64_t end)
+{
+	uint64_t offset;
+
+	if (!m->runs_programs) {
+		gpubpf_hook_measure_ns(m, end - start);
+		return;
+	}
+	offset = clock_offset(m, queued);
+	m->late = false;
+	atomic_store(&m->start, start + offset);
+	atomic_store(&m->end, end + offset);
 	gpubpf_hook_measure_drop(m);
 	gpubpf_hook_measure_drop(m);
 }

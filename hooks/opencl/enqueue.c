@@ -4,6 +4,7 @@
  * the twin with the application's event. If the runtime refuses the twin, the original runs. The application sees only
  * errors of the original.
  */
+#include "hooks/launch/measure.h"
 #include "opencl.h"
 
 #include <time.h>
@@ -101,12 +102,13 @@ static void CL_CALLBACK on_measured_end(cl_event event, cl_int status, void *mea
 
 static void CL_CALLBACK on_profiled_end(cl_event event, cl_int status, void *measure)
 {
-	cl_ulong start = 0, end = 0;
+	cl_ulong queued = 0, start = 0, end = 0;
 
 	if (status == CL_COMPLETE &&
+	    !ocl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof(queued), &queued, NULL) &&
 	    !ocl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL) &&
 	    !ocl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL) && end > start) {
-		gpubpf_hook_measure_ns(measure, end - start);
+		gpubpf_hook_measure_times(measure, queued, start, end);
 	} else {
 		gpubpf_hook_measure_drop(measure);
 		gpubpf_hook_measure_drop(measure);

@@ -4,6 +4,7 @@
  * reads the time of each launch from its event. A GPU's runtime may serialize the launches of a queue with profiling, so
  * the adapter does not change these queues.
  */
+#include "hooks/host/kernel.h"
 #include "opencl.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ bool ocl_times_launches(const struct gpubpf_hook_device *device)
 
 static bool adds_profiling(cl_device_id device)
 {
-	return gpubpf_hook_active() && gpubpf_plan_has_times() && is_cpu(device);
+	return gpubpf_hook_active() && (gpubpf_plan_has_times() || gpubpf_host_is_on(GPUBPF_HOST_KERNEL)) &&
+	       is_cpu(device);
 }
 
 static cl_command_queue create_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,

@@ -34,6 +34,12 @@ static bool has_map(const struct gpubpf_session *s)
 	return has;
 }
 
+/* Launches have no rows on devices whose runtime measures them. Programs of host/kernel get the times. */
+static bool replaces_rows(const struct gpubpf_map *map)
+{
+	return map->launch_times && map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_LAUNCH_MARK);
+}
+
 bool gpubpf_launch_times_only(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_unit *unit = gpubpf_session_unit(s);
@@ -43,7 +49,7 @@ bool gpubpf_launch_times_only(const struct gpubpf_session *s, const struct gpubp
 		return false;
 	for (uint32_t i = 0; i < unit->nmaps; i++) {
 		const struct gpubpf_map *map = &unit->maps[i];
-		bool times = receives_times(map);
+		bool times = receives_times(map) || replaces_rows(map);
 
 		if (prog->facts->map_use[i] && !map->rdonly && !times && !map->scratch)
 			return false;

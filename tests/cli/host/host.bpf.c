@@ -46,9 +46,10 @@ SEC("host/launch_exit/*")
 int launched(struct gpubpf_ctx *ctx)
 {
 	struct launch key = { ctx->kernel, ctx->launch };
-	__u64 *call = bpf_map_lookup_elem(&begun, &key);
+	__u64 *call = bpf_map_lookup_elem(&begun, &key), now = bpf_ktime_get_ns();
 
-	if (call && *call == ctx->host.call && !ctx->done.result && ctx->done.duration)
+	if (call && *call == ctx->host.call && !ctx->done.result && ctx->done.duration &&
+	    ctx->mark + ctx->done.duration <= now && now - ctx->mark < 10000000000)
 		gpubpf_add(&counts, LAUNCHED, 1);
 	return 0;
 }

@@ -21,6 +21,11 @@ same 7 2 "copies through a queue with profiling have times of the device"
 [ -z "$(slot 8)" ]; ok $? "which are not longer than the calls"
 same 9 2 "they get the direction"
 
+run "$GPUBPF" run -o "$OBJ/kernels.bpf.o" -- "$LOOP" 5 4; is 42 "programs at host/kernel"
+same 0 20 "programs at host/kernel run once for each launch of the kernel"
+same 1 20 "programs at host/kernel_exit run once for each launch"
+[ -z "$(slot 2)" ]; ok $? "they get the times of the kernel: $(slot 2)"
+
 run "$GPUBPF" -e 'host/launch { @l[kernel, func] = count(); } host/launch_exit { @d[kernel] = count(); @ok[duration > 0, retval] = count(); }
 	host/alloc_exit { @alloc[ctx.host.pointer != 0] = count(); } host/free, host/sync, host/event, host/stream, host/module { @[func] = count(); }
 	host/copy/clEnqueueW* { @w[func] = sum(ctx.host.bytes); }' -- "$LOOP" 3 1
@@ -47,6 +52,6 @@ says 'no call of the application matched host/graph' "is reported"
 # SUPPORT.md's table of host places reads these files; tests/tap.h describes the folder.
 if [ -n "${GPUBPF_TEST_RAN:-}" ] && [ "$failed" = 0 ]; then
 	mkdir -p "$GPUBPF_TEST_RAN"
-	for event in launch copy alloc free sync event stream module; do > "$GPUBPF_TEST_RAN/host-opencl $event"; done
+	for event in launch copy alloc free sync event stream module kernel; do > "$GPUBPF_TEST_RAN/host-opencl $event"; done
 fi
 finish
