@@ -255,8 +255,10 @@ static void request_ahead(struct gpubpf_twin_module *module)
 void gpubpf_twin_request(struct gpubpf_dispatch_entry *dispatch)
 {
 	struct gpubpf_plan *plan = read_plan(dispatch);
-	struct gpubpf_twin_module *module = plan ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) :
-						   NULL;
+	/* a kernel needs no twin if the runtime measures its launches and no other program matches */
+	bool wanted = plan && gpubpf_plan_matches(plan, dispatch->kernel->full_name);
+	struct gpubpf_twin_module *module =
+		wanted ? find_module(dispatch, plan, atomic_load(&dispatch->registers), false) : NULL;
 
 	if (module) {
 		pthread_mutex_lock(&module->program->lock);
