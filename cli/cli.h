@@ -273,6 +273,16 @@ struct cli_trace {
 	 */
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
+	/*
+	 * For a command that contains programs; each may be NULL. The function load() adds objects to the session
+	 * before it is loaded, and returns 0 or -errno. The function event() gets all records of rings. If it is set, the
+	 * session stores no records, and the tool does not explain unused programs. The function tick() runs about ten
+	 * times per second while the session probes.
+	 */
+	int (*load)(const struct cli_trace *trace, struct gpubpf_session *s);
+	void (*event)(struct cli_trace *trace, struct gpubpf_session *s, const struct gpubpf_event *event);
+	void (*tick)(struct cli_trace *trace, struct gpubpf_session *s);
+	void *ctx; /* of these functions */
 	/* cli/commands/trace.c sets the members below. The JSON document contains them. */
 	struct cli_program *program; /* NULL: the command line has no program text */
 	struct timespec started;
@@ -281,6 +291,13 @@ struct cli_trace {
 	struct cli_failure failure; /* the error that caused `failed` */
 };
 int cli_trace_run(struct cli_trace *trace);
+/*
+ * cli/trace_objects.c: adds the objects, probes and placements of the command line to the session. Returns an
+ * exit status.
+ */
+int cli_trace_add_objects(const struct cli_trace *trace, struct gpubpf_session *s);
+/* cli/commands/attach.c: attaches to the processes that --pid and similar options select. Returns an exit status. */
+int cli_attach_run(struct cli_trace *trace);
 /*
  * cli/commands/attach.c: cli_attach_processes() attaches to the processes in trace->attach, for cli_trace_run(), and
  * returns an exit status. The function cli_attach_process() attaches to one process. It returns false after printing

@@ -222,32 +222,36 @@ int cli_attach_processes(const struct cli_trace *trace, struct gpubpf_session *s
 	return n ? CLI_OK : CLI_RUN_FAILED;
 }
 
+int cli_attach_run(struct cli_trace *trace)
+{
+	struct processes *p = calloc(1, sizeof(*p));
+	int status = p ? find_processes(p, trace->args) : CLI_FAILED;
+
+	if (status == CLI_OK) {
+		trace->attach = p->id;
+		status = cli_follow_start(trace) < 0 ? CLI_FAILED : cli_trace_run(trace);
+		cli_program_close(trace->program);
+		free(trace->follow);
+	}
+	free(p);
+	return status;
+}
+
 int gpubpf_cmd_attach(const struct cli_args *args)
 {
 	struct cli_args own = *args;
 	struct cli_trace trace = { .args = &own, .text = cli_run_text, .json = cli_run_json };
-	struct processes *p = calloc(1, sizeof(*p));
-	int status = p ? CLI_OK : CLI_FAILED;
 
 	/* Here -p is --pid, so the ready probes are in OPT_READY; cli_trace_run() reads them from OPT_PROBE. */
 	own.option[OPT_PROBE] = args->option[OPT_READY];
-	if (p && !cli_has(&own, OPT_OBJECT) && !cli_has(&own, OPT_PROBE) && !cli_has(&own, OPT_EXPR)) {
+	if (!cli_has(&own, OPT_OBJECT) && !cli_has(&own, OPT_PROBE) && !cli_has(&own, OPT_EXPR)) {
 		cli_error("attach: no probes; use -e PROGRAM, -o FILE or --probe NAME (gpubpf probes lists the names)");
-		status = CLI_USAGE;
+		return CLI_USAGE;
 	}
-	if (p && status == CLI_OK && args->nrest) {
+	if (args->nrest) {
 		cli_error("attach: %s is unexpected, since attach starts no application; use -p PID or gpubpf run",
 			  args->rest[0]);
-		status = CLI_USAGE;
+		return CLI_USAGE;
 	}
-	if (status == CLI_OK)
-		status = find_processes(p, args);
-	if (status == CLI_OK) {
-		trace.attach = p->id;
-		status = cli_follow_start(&trace) < 0 ? CLI_FAILED : cli_trace_run(&trace);
-		cli_program_close(trace.program);
-		free(trace.follow);
-	}
-	free(p);
-	return status;
+	return cli_attach_run(&trace);
 }

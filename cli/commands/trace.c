@@ -26,6 +26,7 @@
 #define REPEAT_MS 500          /* a process that repeats its signal within this time, as timeout(1) does, sends one request */
 #define DETACH_MS 5000         /* milliseconds that the tool waits until all processes have undone their hooks */
 #define DRAW_MS 250
+#define TICK_MS 100            /* milliseconds between calls of the command's tick() */
 #define INSPECT_MS 10000       /* milliseconds after the application's end for inspecting its last kernels */
 
 extern char **environ;
@@ -63,6 +64,7 @@ struct child {
 		struct sigaction child;
 	} before;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC at which probing ends; 0: no limit */
+	uint64_t tick_ns;     /* CLOCK_MONOTONIC at which the command's tick() is due */
 	int end_signal;       /* the signal that requested the end of probing; 0: none */
 	uint64_t signal_ns;   /* CLOCK_MONOTONIC at which end_signal arrived */
 	bool ended, leave;
@@ -88,7 +90,9 @@ static void on_event(void *ctx, const struct gpubpf_event *event)
 {
 	struct child *c = ctx;
 
-	if (!cli_program_event(c->trace->program, event))
+	if (c->trace->event)
+		c->trace->event(c->trace, c->s, event);
+	else if (!cli_program_event(c->trace->program, event))
 		cli_stream_event(&c->stream, c->s, event);
 }
 
@@ -146,7 +150,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	}
 	o->closed_libraries = cli_has(args, OPT_CLOSED_LIBRARIES);
 	o->threads = threads;
-	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
+	o->no_events = (cli_has(args, OPT_EVENTS) && !o->max_events) || c->trace->event;
 	o->wait_ms = wait_ms;
 	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare || c->trace->attach;
 	o->no_kernel = c->trace->prepare || cli_has(args, OPT_NO_KERNEL);
@@ -155,7 +159,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->clock = cli_str(args, OPT_CLOCK, NULL);
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
 	o->print = on_print;
-	o->event = c->stream.out || c->trace->program ? on_event : NULL;
+	o->event = c->stream.out || c->trace->program || c->trace->event ? on_event : NULL;
 	o->note = cli_has(args, OPT_QUIET) ? NULL : on_note;
 	o->ctx = c;
 	c->deadline_ns = duration_ms ? gpubpf_now_ns() + duration_ms * 1000000 : 0;
@@ -175,78 +179,6 @@ static bool check_backend(const char *name)
 	if (cli_backend_missing(name)[0])
 		cli_note("backend %s: %s", name, cli_backend_missing(name));
 	return true;
-}
-
-static int add_probes(struct child *c)
-{
-	char **paths;
-	int status = cli_probe_objects(c->args, c->trace->probe, &paths);
-
-	for (uint32_t i = 0; status == CLI_OK && paths[i]; i++)
-		if (gpubpf_session__add_object(c->s, paths[i]) < 0)
-			status = CLI_RUN_FAILED;
-	for (uint32_t i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
-	return status;
-}
-
-/* Parse MAP=WHERE and add it to the session's placements of maps. */
-static int add_place(struct child *c, const char *name, const char *text)
-{
-	const char *equals = strrchr(text, '=');
-	char map[64];
-
-	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= sizeof(map)) {
-		cli_error("%s %s: must be MAP=WHERE, where MAP is a map's name or a glob, and WHERE is device, pinned, "
-			  "svm or managed",
-			  name, text);
-		return CLI_USAGE;
-	}
-	snprintf(map, sizeof(map), "%.*s", (int)(equals - text), text);
-	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
-}
-
-/*
- * Add the placements of GPUBPF_PLACE, then the placements of --place. If several match one map, the last one is used.
- */
-static int add_places(struct child *c)
-{
-	const struct cli_values *places = &c->args->option[OPT_PLACE];
-	char *env = strdup(cli_env_place() ? cli_env_place() : ""), *left = env, *text;
-	int status = env ? CLI_OK : CLI_RUN_FAILED;
-
-	while (status == CLI_OK && (text = strsep(&left, ",")))
-		if (text[0])
-			status = add_place(c, "GPUBPF_PLACE", text);
-	for (uint32_t i = 0; i < places->n && status == CLI_OK; i++)
-		status = add_place(c, "--place", places->value[i]);
-	free(env);
-	return status;
-}
-
-static int add_objects(struct child *c)
-{
-	const struct cli_values *objects = &c->args->option[OPT_OBJECT];
-	const struct cli_values *attach = &c->args->option[OPT_ATTACH];
-	int status;
-
-	for (uint32_t i = 0; i < objects->n; i++)
-		if (!cli_is_script(objects->value[i]) && gpubpf_session__add_object(c->s, objects->value[i]) < 0)
-			return CLI_RUN_FAILED;
-	if (cli_program_add(c->trace->program, c->s) < 0)
-		return CLI_RUN_FAILED;
-	for (uint32_t i = 0; i < attach->n; i++) {
-		const char *pattern;
-		char prog[64];
-
-		if (cli_attach_of(c->args, attach->value[i], prog, sizeof(prog), &pattern) != CLI_OK)
-			return CLI_USAGE;
-		if (gpubpf_session__attach(c->s, prog, pattern) < 0)
-			return CLI_RUN_FAILED;
-	}
-	status = add_places(c);
-	return status == CLI_OK ? add_probes(c) : status;
 }
 
 static void note_programs(struct gpubpf_session *s)
@@ -278,7 +210,7 @@ static int open_session(struct child *c)
 	cli_name_session(c->trace, c->s);
 	if (c->trace->loaders)
 		gpubpf_session_admit_loaders(c->s, cli_has(c->args, OPT_SUPERVISE));
-	status = add_objects(c);
+	status = cli_trace_add_objects(c->trace, c->s);
 	if (status == CLI_USAGE)
 		return status;
 	if (status != CLI_OK || gpubpf_session__load(c->s) < 0 || gpubpf_session__start(c->s) < 0) {
@@ -415,13 +347,24 @@ static int poll_timeout_ms(struct child *c)
 {
 	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
 	uint64_t follow = c->reported ? 0 : cli_follow_due(c->trace);
+	uint64_t tick = c->reported || !c->trace->tick ? 0 : c->tick_ns;
 	int left = time_left(c);
 
 	if (follow && (left < 0 || left > ms_until(follow)))
 		left = ms_until(follow);
+	if (tick && (left < 0 || left > ms_until(tick)))
+		left = ms_until(tick);
 	if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
 		left = DRAW_MS;
 	return due && (left < 0 || left > ms_until(due)) ? ms_until(due) : left;
+}
+
+static void run_tick(struct child *c)
+{
+	if (c->reported || !c->trace->tick || gpubpf_now_ns() < c->tick_ns)
+		return;
+	c->trace->tick(c->trace, c->s);
+	c->tick_ns = gpubpf_now_ns() + TICK_MS * 1000000ull;
 }
 
 /* -- after the application's end -- */
@@ -511,12 +454,12 @@ static void report(struct child *c)
 	c->trace->status = c->status;
 	if (!c->ended && !c->trace->attach)
 		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) continues unprobed", c->args->rest[0], c->pid);
-	if (c->json && !c->trace->loaders)
+	if (c->json && !c->trace->loaders && !c->trace->event)
 		cli_explain(c->s, c->trace->program, backend, program_name(c), c->ended);
 	make_report(c);
 	if (!c->json || c->file.path)
 		write_report(c);
-	if (!c->json && !c->trace->loaders)
+	if (!c->json && !c->trace->loaders && !c->trace->event)
 		cli_explain(c->s, c->trace->program, backend, program_name(c), c->ended);
 	if (c->trace->loaders)
 		cli_explain_loaders(c->s);
@@ -536,6 +479,7 @@ static void serve(struct child *c)
 		read_signals(c);
 		if (!c->reported && p[1].revents)
 			gpubpf_session__poll(c->s, 0);
+		run_tick(c);
 		if (!c->reported && cli_program_run(c->trace->program))
 			report(c);
 		c->ended |= c->trace->attach && !(!c->reported && cli_follow_run(c->trace, c->s)) &&
