@@ -29,7 +29,7 @@
 	.hidden	idle_thunks
 	.set	index, 0
 idle_thunks:
-#define IDLE_FUNCTION(runtime, name) thunk name
+#define IDLE_FUNCTION(runtime, name) thunk name;
 #include "functions.def"
 	.org	idle_thunks + IDLE_THUNK_SIZE * index /* refuses thunks that are larger */
 

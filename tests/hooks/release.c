@@ -41,7 +41,17 @@ void gpubpf_run_on_agent_thread(void (*work)(void *arg), void *arg)
 	work(arg);
 }
 
-int gpubpf_client_join_socket(int fd, const char *backend)
+int gpubpf_client_send_hello(int fd, const char *backend)
+{
+	return -ENOTSUP;
+}
+
+int gpubpf_client_receive_welcome(int fd)
+{
+	return -ENOTSUP;
+}
+
+int gpubpf_socket_wait(int fd, short events, uint64_t until)
 {
 	return -ENOTSUP;
 }
