@@ -85,7 +85,7 @@ bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
  */
 bool cli_ms_of(const char *name, const char *text, uint64_t *ms);
 
-/* cli/commands/help.c */
+/* cli/main/help.c */
 void cli_help_all(FILE *out);
 void cli_help_object(const char *object, FILE *out);
 void cli_help_command(const struct cli_command *command, FILE *out);
@@ -175,7 +175,7 @@ struct gpubpf_prog;
 bool cli_is_object_file(const char *path); /* returns true if the name ends in ".o" */
 bool cli_is_script(const char *path);
 /*
- * cli/commands/help.c: writes all commands with this verb to buf, for example "session attach, ...". Returns their
+ * cli/main/help.c: writes all commands with this verb to buf, for example "session attach, ...". Returns their
  * number.
  */
 int cli_commands_with_verb(const char *verb, char *buf, size_t size);
@@ -292,7 +292,7 @@ struct cli_trace {
 };
 int cli_trace_run(struct cli_trace *trace);
 /*
- * cli/trace_objects.c: adds the objects, probes and placements of the command line to the session. Returns an
+ * cli/commands/trace_objects.c: adds the objects, probes and placements of the command line to the session. Returns an
  * exit status.
  */
 int cli_trace_add_objects(const struct cli_trace *trace, struct gpubpf_session *s);

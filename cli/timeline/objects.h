@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects of probes/, which the tool contains. probes/embed.py writes their definitions. */
+/* The objects of probes/, which the tool contains. The build writes their definitions. */
 #ifndef GPUBPF_CLI_TIMELINE_OBJECTS_H
 #define GPUBPF_CLI_TIMELINE_OBJECTS_H
 

@@ -15,7 +15,8 @@
 
 static int own_strings(struct gpubpf_session_opts *o)
 {
-	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend, &o->route, &o->clock };
+	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir,
+			       &o->backend,     &o->route,      &o->clock };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {

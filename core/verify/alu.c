@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks arithmetic (RFC 9669 4.1). range.c computes with numbers. Arithmetic on pointers follows the rules of the
+ * Checks arithmetic (RFC 9669 4.1). core/verify/ranges/range.c computes with numbers. Arithmetic on pointers follows the rules of the
  * Linux kernel's Documentation/bpf/verifier.rst, "Register value tracking".
  */
 #include <stdio.h>

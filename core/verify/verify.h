@@ -10,8 +10,9 @@
  *   cost.c    worst-case cost and iterations     uniform.c values that are equal in all lanes
  *   simt.c    rules that depend on uniformity    wait.c    loops that wait for other lanes
  *   limits.c  limits of one target               trace.c   the walk, line by line
- *   tnum.c range*.c  partly known numbers
- *   core/verify/calls: calls of helpers and functions, callbacks, formats, iterators, may_goto and dynptrs
+ *   call.c, args.c    calls of helpers and functions, and their arguments
+ *   callback.c, format.c, iterator.c, dynptr.c  what such calls add: callbacks, formats, iterators, dynptrs
+ *   ranges/           partly known numbers
  */
 #ifndef GPUBPF_VERIFY_VERIFY_H
 #define GPUBPF_VERIFY_VERIFY_H
@@ -19,7 +20,7 @@
 #include "core/model/diag.h"
 #include "core/model/facts.h"
 #include "core/model/prog.h"
-#include "range.h"
+#include "core/verify/ranges/range.h"
 
 #define MAX_OFFSET (1 << 29)      /* absolute limit of a pointer's offset: the sum of two never overflows */
 #define MAX_SLOTS (GPUBPF_STACK_SIZE / 8)
@@ -260,7 +261,7 @@ struct verifier {
 	/* the program has an instruction of verifier.calling, so comparisons of states ignore marks (prune.c) */
 	bool compare_all;
 	bool no_memory;
-	bool reads_texts; /* the helper reads an array whose pointers are checked texts (core/verify/calls/format.c) */
+	bool reads_texts; /* the helper reads an array whose pointers are checked texts (core/verify/format.c) */
 	const struct watch *watch; /* NULL except in tests */
 	struct trace *trace;       /* NULL without opts.trace */
 };
@@ -386,7 +387,7 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 /* branch.c */
 int do_jcond(struct verifier *v, const struct gpubpf_insn *insn);
 
-/* core/verify/calls/format.c: r1 to r5 are the arguments of helper h. */
+/* core/verify/format.c: r1 to r5 are the arguments of helper h. */
 /* Checks the conversions of a constant format in r1. */
 int format_check(struct verifier *v, const struct gpubpf_helper *h);
 /* Returns true if the format in r1 prints a value, counted from 0, with %s. */
@@ -397,7 +398,7 @@ int format_check_text(struct verifier *v, const struct reg *p, int i, const stru
 int format_check_texts(struct verifier *v, const struct gpubpf_helper *h);
 int format_check_written(struct verifier *v, const struct gpubpf_helper *h);
 
-/* core/verify/calls/iterator.c */
+/* core/verify/iterator.c */
 /* Checks argument i of a helper, an iterator. */
 int iter_check_arg(struct verifier *v, const struct gpubpf_helper *h, int i);
 /* Walks a call of a helper on iterators whose arguments are checked. */
@@ -413,7 +414,7 @@ struct loop_state {
 };
 struct loop_state loop_at(const struct verifier *v, const struct state *s, uint32_t pc);
 
-/* core/verify/calls/dynptr.c */
+/* core/verify/dynptr.c */
 /* Checks argument i of a helper, a dynptr. */
 int dynptr_check_arg(struct verifier *v, const struct gpubpf_helper *h, int i);
 /*
@@ -427,10 +428,10 @@ int dynptr_slice(struct verifier *v, const struct reg *at, const struct reg *off
 /* Ends the dynptrs that a write to the bytes [lo, end) of the frame overwrites. Refuses the write for a record. */
 int dynptr_overwrite(struct verifier *v, struct frame *f, int lo, int end);
 
-/* core/verify/calls/call.c */
+/* core/verify/call.c */
 int do_call(struct verifier *v, const struct gpubpf_insn *insn);
 
-/* core/verify/calls/callback.c */
+/* core/verify/callback.c */
 int do_call_local(struct verifier *v, const struct gpubpf_insn *insn);
 /* Returns 1 if the path ended. */
 int do_exit(struct verifier *v);

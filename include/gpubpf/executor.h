@@ -17,8 +17,8 @@ struct gpubpf_executor_opts {
 	 * bytes at data_in, or with zeros if data_in is NULL. */
 	const void *data_in;
 	size_t data_size;
-	uint32_t blocks;  /* resident blocks, one per multiprocessor; 0: 1. At most 1,024 */
-	uint32_t threads; /* threads of each block, in dimension x; 0: 1 */
+	uint32_t blocks;              /* resident blocks, one per multiprocessor; 0: 1. At most 1,024 */
+	uint32_t threads;             /* threads of each block, in dimension x; 0: 1 */
 	const char *backend, *device; /* as in struct gpubpf_test_run_opts */
 	uint32_t device_index;
 	uint32_t timeout_ms; /* time limit of the start with the compilation; 0: 300,000 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dynptrs (helpers 197 to 203, uapi/linux/bpf.h): 16 bytes of the program's stack, which hold the device address and the
- * size in bytes of a record of a ring, or of a part of a map value. The address of an empty dynptr is 0.
+ * Dynptrs (helpers 197 to 203, uapi/linux/bpf.h). A dynptr has 16 bytes of the program's stack: the device address and the
+ * size in bytes. It points to a record of a ring, or to a part of a map value. The address of an empty dynptr is 0.
  */
 #ifndef GPUBPF_MAPS_DYNPTR_H
 #define GPUBPF_MAPS_DYNPTR_H

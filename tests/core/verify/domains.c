@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/verify/range.h"
+#include "core/verify/ranges/range.h"
 #include "tests/tap.h"
 
 static bool member(struct tnum t, uint64_t v)

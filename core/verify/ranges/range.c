@@ -3,7 +3,7 @@
  * Computes intervals of numbers. Combines the interval of a number with its tristate number, so that each tightens the
  * other. range_alu.c has arithmetic, range_cmp.c comparisons.
  */
-#include "range.h"
+#include "core/verify/ranges/range.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "core/model/insn.h"
-#include "tnum.h"
+#include "core/verify/ranges/tnum.h"
 
 /* Intervals of a number whose width is the argument `bits` of the functions below. The exhaustive tests use 8 bits. */
 struct bounds {

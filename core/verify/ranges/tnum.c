@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tnum.h"
+#include "core/verify/ranges/tnum.h"
 
 struct tnum tnum_sext(struct tnum t, unsigned int bits)
 {

@@ -11,7 +11,7 @@
 #define BYTES 16
 #define UPPER_HALF 1
 
-/* Returns the offset of the lower half of the dynptr of which the slot at `off` is a half. */
+/* The slot at `off` is a half of a dynptr. Returns the offset of the lower half. */
 static int get_begin(const struct stack_slot *slot, int off)
 {
 	return (off & ~7) - (slot->reg.size == UPPER_HALF ? 8 : 0);

@@ -5,7 +5,7 @@
 
 #include "core/model/places.h"
 #include "core/model/stack_frame.h"
-#include "private.h"
+#include "calls.h"
 
 #define HOST_CALL_COST 10000 /* a call takes about 10 us; as helper 524, each ns counts as an instruction */
 

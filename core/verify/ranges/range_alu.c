@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes arithmetic on partly known numbers, with the semantics of RFC 9669 4.1. */
-#include "range.h"
+#include "core/verify/ranges/range.h"
 
 typedef __int128 wide;
 

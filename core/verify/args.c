@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/model/places.h"
-#include "private.h"
+#include "calls.h"
 
 #define F_ARMS (1u << 26) /* GPUBPF_F_ARMS of include/gpubpf/arm.h */
 #define F_RDONLY_PROG (1u << 7)

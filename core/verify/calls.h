@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of core/verify/calls: a call of a helper whose arguments are being checked. */
-#ifndef GPUBPF_VERIFY_CALLS_PRIVATE_H
-#define GPUBPF_VERIFY_CALLS_PRIVATE_H
+/* Shared by call.c, args.c and the files of single kinds of calls: a call of a helper whose arguments are being checked. */
+#ifndef GPUBPF_VERIFY_CALLS_H
+#define GPUBPF_VERIFY_CALLS_H
 
 #include "core/verify/verify.h"
 

@@ -3,7 +3,7 @@
  * Compares partly known numbers: computes the result of a comparison, and the properties of the numbers that follow
  * from it.
  */
-#include "range.h"
+#include "core/verify/ranges/range.h"
 
 static const uint8_t opposite[GPUBPF_NJMP] = {
 	[GPUBPF_JEQ] = GPUBPF_JNE,   [GPUBPF_JNE] = GPUBPF_JEQ,   [GPUBPF_JGT] = GPUBPF_JLE,

@@ -5,7 +5,7 @@
  * refuses a program, this verifier must refuse it too. Source: Documentation/bpf/verifier.rst and the Linux kernel's
  * behaviour, observed through its log.
  */
-#include "range.h"
+#include "core/verify/ranges/range.h"
 
 static void raise_u(struct bounds *b, uint64_t lo, uint64_t hi)
 {
