@@ -17,7 +17,6 @@ static CUresult end_on_error(CUresult error)
 	{ \
 		if (!cuda_next_init() || !cuda_next.symbol) \
 			return CUDA_ERROR_NOT_FOUND; \
-		cuda_capture_wait(); \
 		cuda_capture_begin(); \
 		return end_on_error(CUDA_HOST_CALL(GRAPH, symbol, arguments, .stream = (uintptr_t)stream)); \
 	}

@@ -11,7 +11,6 @@
 #include "hooks/process/agent_thread.h"
 
 #define MAX_DEVICES 64
-#define FULL_DELAY_MS 1000 /* longest delay of a new capture */
 
 /*
  * Counts references to each device's primary context, as the driver does. The driver destroys a primary context when it
@@ -66,44 +65,19 @@ static void end_context(CUcontext context)
 	gpubpf_allocations_end(context);
 }
 
-static atomic_bool gives_up;      /* the detach no longer waits */
-static atomic_bool waits_for_gap; /* the detach waits until no capture is open */
+static atomic_bool gives_up; /* the detach no longer waits */
 
-/*
- * Delay new captures for some time, so that the open captures end meanwhile. The time limits the delay, because an open
- * capture may end only after another one has begun.
- */
-static bool wait_for_gap(int ms)
-{
-	const struct timespec nap = { 0, 1000000 };
-	bool has_begun = false;
-
-	cuda_captures_delay(true);
-	for (int i = 0; i < ms && !atomic_load(&gives_up) && !has_begun; i++) {
-		has_begun = cuda_wait_begin();
-		if (!has_begun)
-			nanosleep(&nap, NULL);
-	}
-	cuda_captures_delay(false);
-	return has_begun;
-}
-
-/*
- * Begin a wait when no capture is open. If captures overlap, delay new ones for 2 ms, later for up to FULL_DELAY_MS, and
- * let them run in between. Returns false if the detach no longer waits.
- */
+/* Begin a wait when no capture is open. Returns false if the detach no longer waits. */
 static bool begin_wait(void)
 {
-	const struct timespec pause = { 0, 20000000 };
-	bool has_begun = cuda_wait_begin();
+	const struct timespec nap = { 0, 1000000 };
 
-	atomic_store(&waits_for_gap, true);
-	for (int ms = 2; !has_begun && !atomic_load(&gives_up); ms = ms < FULL_DELAY_MS ? ms * 2 : ms) {
-		nanosleep(&pause, NULL);
-		has_begun = wait_for_gap(ms);
+	while (!atomic_load(&gives_up)) {
+		if (cuda_wait_begin())
+			return true;
+		nanosleep(&nap, NULL);
 	}
-	atomic_store(&waits_for_gap, false);
-	return has_begun;
+	return false;
 }
 
 /* Wait until the kernels in the device's context have ended. */
@@ -138,15 +112,11 @@ bool cuda_contexts_wait(uint64_t ns)
 	uint64_t deadline = gpubpf_now_ns() + ns;
 
 	atomic_store(&is_idle, 0);
-	atomic_store(&waits_for_gap, false);
 	atomic_store(&gives_up, false);
 	if (gpubpf_thread_start(wait_all, &is_idle) < 0)
 		return false;
-	while (!atomic_load(&is_idle) && gpubpf_now_ns() < deadline) {
+	while (!atomic_load(&is_idle) && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
-		if (atomic_load(&waits_for_gap))
-			deadline = gpubpf_now_ns() + ns;
-	}
 	atomic_store(&gives_up, true);
 	return atomic_load(&is_idle);
 }

@@ -250,11 +250,7 @@ void cuda_modules_forget(void);
 void cuda_twins_forget(void);
 void cuda_contexts_forget(void);
 void cuda_graphs_forget(void);
-/*
- * Wait until no stream is captured, without a time limit, then until all kernels have ended. Returns false if the kernels
- * do not end in time.
- */
-bool cuda_contexts_wait(uint64_t ns);
+bool cuda_contexts_wait(uint64_t ns); /* wait until all kernels have ended and no stream is captured; false: not in time */
 /*
  * An image that the agent has found by the name of a kernel may be another one. Returns true if the function and the
  * same function of that image need the same registers, memory and parameters. The caller has entered the context.

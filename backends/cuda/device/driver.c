@@ -62,7 +62,6 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 #define MAX_POLLS 40 /* after these polls, a thread that still waits is assumed to have entered the driver */
 
 static atomic_int captures, waits;
-static atomic_bool delays;
 
 bool cuda_wait_begin(void)
 {
@@ -76,19 +75,6 @@ bool cuda_wait_begin(void)
 void cuda_wait_end(void)
 {
 	gpubpf_ref_was_counted(atomic_fetch_sub(&waits, 1));
-}
-
-void cuda_captures_delay(bool delay)
-{
-	atomic_store(&delays, delay);
-}
-
-void cuda_capture_wait(void)
-{
-	const struct timespec nap = { .tv_nsec = POLL_NS };
-
-	while (atomic_load_explicit(&delays, memory_order_relaxed))
-		nanosleep(&nap, NULL);
 }
 
 void cuda_capture_begin(void)

@@ -167,9 +167,6 @@ CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const vo
 bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
-/* While captures are delayed, cuda_capture_wait() does not return. An adapter calls it before a capture begins. */
-void cuda_captures_delay(bool delay);
-void cuda_capture_wait(void);
 void cuda_capture_end(void);
 void cuda_captures_forget(void); /* a detach has removed the hooks, so the ends of open captures are not counted */
 bool cuda_capture_open(void);    /* returns true if a stream may be under capture */

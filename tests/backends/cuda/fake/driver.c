@@ -198,7 +198,7 @@ FAKE_EXPORT CUresult cuCtxSynchronize(void)
 
 	if (getenv("FAKE_CUDA_BUSY"))
 		usleep(1000 * atoi(getenv("FAKE_CUDA_BUSY")));
-	return error ? error : fake_context_rule(FAKE_CAPTURE_UNSUPPORTED);
+	return error ? error : fake_capture_rule(FAKE_CAPTURE_UNSUPPORTED);
 }
 
 /* Destroys everything in the context and frees its memory, except exportable memory. */

@@ -196,8 +196,6 @@ CUresult fake_push(CUcontext context);
 CUresult fake_check(const char *symbol);
 /* returns error if a blocking stream is being captured, and invalidates that capture */
 CUresult fake_capture_rule(CUresult error);
-/* returns error if any stream is being captured, and invalidates that capture */
-CUresult fake_context_rule(CUresult error);
 
 /* memory.c */
 bool fake_pinned_enough(void);

@@ -11,8 +11,7 @@
 
 #define DEVICE_LAUNCH 4 /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
 
-static struct CUstream_st *captured[16];                         /* at this moment */
-static pthread_mutex_t capture_lock = PTHREAD_MUTEX_INITIALIZER; /* protects captured[] */
+static struct CUstream_st *captured[16]; /* at this moment */
 
 /* ---- streams ---- */
 
@@ -103,54 +102,36 @@ FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
 	return 0;
 }
 
-static CUresult apply_rule(bool blocking, CUresult error)
+CUresult fake_capture_rule(CUresult error)
 {
 	bool any = false;
 
-	pthread_mutex_lock(&capture_lock);
 	for (int i = 0; i < 16; i++)
-		any |= captured[i] && (!blocking || captured[i]->blocking);
-	pthread_mutex_unlock(&capture_lock);
+		any |= captured[i] && captured[i]->blocking;
 	if (!any)
 		return 0;
 	fake_captures_break(error);
 	return error;
 }
 
-CUresult fake_capture_rule(CUresult error)
-{
-	return apply_rule(true, error);
-}
-
-CUresult fake_context_rule(CUresult error)
-{
-	return apply_rule(false, error);
-}
-
 void fake_captures_break(CUresult error)
 {
-	pthread_mutex_lock(&capture_lock);
 	for (int i = 0; i < 16; i++)
 		if (captured[i])
 			captured[i]->invalid = error;
-	pthread_mutex_unlock(&capture_lock);
 }
 
 static CUresult begin_capture(CUstream stream, CUgraph graph)
 {
-	CUresult error = FAKE_OUT_OF_MEMORY;
-
-	pthread_mutex_lock(&capture_lock);
-	for (int i = 0; i < 16 && error; i++)
+	for (int i = 0; i < 16; i++)
 		if (!captured[i]) {
 			captured[i] = stream;
 			stream->capturing = true;
 			stream->invalid = 0;
 			stream->graph = graph;
-			error = 0;
+			return 0;
 		}
-	pthread_mutex_unlock(&capture_lock);
-	return error;
+	return FAKE_OUT_OF_MEMORY;
 }
 
 FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
@@ -167,11 +148,9 @@ FAKE_EXPORT CUresult cuStreamBeginRecaptureToGraph(CUstream stream, int mode, CU
 
 FAKE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
-	pthread_mutex_lock(&capture_lock);
 	for (int i = 0; i < 16; i++)
 		if (captured[i] == stream)
 			captured[i] = NULL;
-	pthread_mutex_unlock(&capture_lock);
 	stream->capturing = false;
 	*graph = stream->invalid ? NULL : stream->graph;
 	return stream->invalid ? FAKE_CAPTURE_INVALIDATED : 0;
