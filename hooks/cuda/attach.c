@@ -124,6 +124,7 @@ static void attach(void)
 	if (atomic_load(&is_attached) || !is_driver_loaded() || !cuda_next_init())
 		return;
 	atomic_store(&is_attached, true);
+	cuda_twins_have_ended(false);
 	add_entries();
 	gpubpf_entries_patch();
 	bypass_hooks();
@@ -157,6 +158,7 @@ static int detach(void)
 		return -1;
 	}
 	cuda_captures_forget();
+	cuda_twins_have_ended(true);
 	cuda_modules_end_all();
 	gpubpf_hook_devices_end(&cuda_hook_ops);
 	return left;
@@ -176,6 +178,7 @@ static void forget(void)
 static void after_fork(void)
 {
 	atomic_store(&is_attached, false);
+	cuda_twins_have_ended(false);
 	gpubpf_entries_after_fork();
 }
 

@@ -29,7 +29,7 @@ traced() { timeout 60 "$GPUBPF" map dump traced -j > "$T/dump" && grep -q '"valu
 until_true traced; ok $? "launches after a slow one are traced"
 > "$T/go"; wait $tool
 # an application of few launches: the first one waits for the twin without the program that waits for its request
-run "$GPUBPF" run -o "$OBJ/overlimit.bpf.o" -j -r "$T/r" -- "$LOOP" 1 1; is 0 "few launches"
+run "$GPUBPF" run -o "$OBJ/overlimit.bpf.o" -j -r "$T/r" -- "$LOOP" 1 1; is 42 "few launches"
 set -- $(python3 -c "
 import json
 for k in json.load(open('$T/r'))['kernels']: print(k['launches'], k['probed'], k['missed_by'].get('late', 0))")

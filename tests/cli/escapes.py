@@ -105,7 +105,7 @@ check("arguments", True, [run(*args) for args in (
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "--", word],
     ["kernel", "list", "--", word], ["prepare", "-o", word, "--", word], ["probes", word], ["run", "-p", word, "--", "true"],
     ["top", "-S", word], ["top", "--once", "--probe", word, "--", "true"], ["ps", word], ["export", "--prometheus", word],
-    ["export", "--otlp", word, "--", "true"], ["prog", "run", word], ["prog", "run", path, word], ["session", "set", word],
+    ["export", "--otlp", word, "--", "true"], ["prog", "run", word], ["prog", "run", path, word], ["prog", "serve", word], ["timeline", "-o", word, "--", "true"], ["timeline", word], ["session", "set", word],
     ["gen", "skeleton", word], ["conformance", "--backend", word], ["conformance", "--tests", word],
     ["run", "-e", b"gpu/exit/* { @ = " + word + b"; }", "--", "true"], ["run", "-e", word, "--", "true"],
     ["run", "--param", word, "-e", b'END { printf("%s", $1); }', "--", "true"],

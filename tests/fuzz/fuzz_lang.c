@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: cli/lang/lang.c cli/lang/tree/*.c cli/lang/parse/*.c cli/lang/check/*.c cli/lang/gen/*.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c core/wire/wire.c
-// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c core/verify/*/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /*
  * Compiles arbitrary bytes as a one-liner. The compiler must refuse them with a position, or make an object that loads.

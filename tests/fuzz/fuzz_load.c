@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c core/wire/wire.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c
+// SOURCES: core/load/*.c core/load/*/*.c core/wire/match.c core/wire/glob.c core/wire/name.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c core/wire/wire.c maps/*.c maps/host/*.c maps/kinds/*.c core/verify/*.c core/verify/*/*.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle
 /*
  * Loads arbitrary bytes as an object. The loader must accept them, or refuse them with a diagnostic. The verifier must

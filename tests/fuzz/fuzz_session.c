@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/session/*.c core/session/*/*.c core/wire/*.c core/wire/files/*.c core/load/*.c core/load/*/*.c core/verify/*.c
+// SOURCES: core/session/*.c core/session/*/*.c core/wire/*.c core/wire/files/*.c core/load/*.c core/load/*/*.c core/verify/*.c core/verify/*/*.c
 // SOURCES: maps/*.c maps/host/*.c maps/kinds/*.c
 // SOURCES: core/model/*.c core/model/text/*.c core/target.c backends/registry.c core/worker/alike.c core/worker/codec.c core/worker/codec_job.c core/worker/result_cache.c core/worker/spawn.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl

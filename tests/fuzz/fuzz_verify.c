@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/verify/*.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c core/wire/wire.c maps/*.c maps/host/*.c maps/kinds/*.c
+// SOURCES: core/verify/*.c core/verify/*/*.c core/model/*.c core/model/text/*.c core/wire/fields.c core/wire/placement.c core/wire/wire.c maps/*.c maps/host/*.c maps/kinds/*.c
 /*
  * Verifies arbitrary bytes as a program. The verifier must accept it, or refuse it with a reason. The first byte
  * selects options, the rest is raw instructions. The program can use maps of five types.

@@ -99,6 +99,18 @@ void cuda_captures_forget(void)
 	atomic_store(&captures, 0);
 }
 
+static atomic_bool twins_ended;
+
+void cuda_twins_have_ended(bool ended)
+{
+	atomic_store(&twins_ended, ended);
+}
+
+bool cuda_twins_ended(void)
+{
+	return atomic_load(&twins_ended);
+}
+
 bool cuda_capture_open(void)
 {
 	return atomic_load_explicit(&captures, memory_order_relaxed);

@@ -162,13 +162,18 @@ CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const vo
  * cuda_wait_begin() returns true; it returns false while a capture is open. The function cuda_capture_begin() first
  * marks a capture as open, so that no further wait can begin. It then sleeps until no thread of ours waits, at most 2
  * ms. This gives a thread whose wait has just begun the time to enter the driver before the capture begins.
- *
  */
 bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
 void cuda_capture_end(void);
 void cuda_captures_forget(void); /* a detach has removed the hooks, so the ends of open captures are not counted */
+/*
+ * After a detach, all twins have ended and none can start. Without hooks the agent does not see captures, so it must
+ * not wait for a context: the waits for GPU kernels return at once.
+ */
+void cuda_twins_have_ended(bool ended);
+bool cuda_twins_ended(void);
 bool cuda_capture_open(void);    /* returns true if a stream may be under capture */
 
 /* Returns a name such as "CUDA_ERROR_INVALID_VALUE", never NULL. */
