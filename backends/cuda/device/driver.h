@@ -174,7 +174,7 @@ void cuda_captures_forget(void); /* a detach has removed the hooks, so the ends 
  */
 void cuda_twins_have_ended(bool ended);
 bool cuda_twins_ended(void);
-bool cuda_capture_open(void);    /* returns true if a stream may be under capture */
+bool cuda_capture_open(void); /* returns true if a stream may be under capture */
 
 /* Returns a name such as "CUDA_ERROR_INVALID_VALUE", never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);
