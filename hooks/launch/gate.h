@@ -39,7 +39,7 @@ bool gpubpf_gate_matches(const struct gpubpf_gate_term *terms, uint32_t n, const
 /* subset.c */
 /*
  * Returns the binding for the n links of `all` whose index has a bit in `chosen`. If it is not built yet, an agent
- * thread builds it. Then the launch waits for it if no launch of the kernel was probed before, and adds the time to
+ * thread builds it. Then the first launches of the kernel wait for it, and add the time to
  * l->waited_ns. Returns NULL if the binding is not built then.
  */
 const struct gpubpf_hook_binding *gpubpf_subset_find(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *all,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the twins of a kernel that contain only a part of its links. A launch looks up the twin without a lock. An agent
- * thread builds a missing one. Launches wait for it until one launch of the kernel was probed; later ones with a new
- * part run unprobed meanwhile.
+ * thread builds a missing one. The first launches of a kernel wait for it. Later ones, also after a
+ * session attach, never wait: they run unprobed meanwhile.
  */
 #include "gate.h"
 
@@ -98,10 +98,10 @@ static void wait_for_twin(struct gpubpf_hook_launch *l, const struct gpubpf_twin
 	gpubpf_kernel_table_add(&l->dispatch->entry->shared->wait_ns, waited);
 }
 
-/* A launch may wait for the first part of its kernel that runs, but not for parts that later changes of gates need. */
+/* The first launches of a kernel may wait. Later ones must not, so changes of gates and programs stall no launch. */
 static bool may_wait(const struct gpubpf_hook_launch *l)
 {
-	return !gpubpf_hook_callbacks && !__atomic_load_n(&l->dispatch->entry->shared->probed, __ATOMIC_RELAXED) &&
+	return !gpubpf_hook_callbacks && !__atomic_load_n(&l->dispatch->entry->shared->launches, __ATOMIC_RELAXED) &&
 	       gpubpf_wait_budget_is_left();
 }
 
